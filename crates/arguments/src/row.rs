@@ -38,6 +38,7 @@ impl<A> OptionSpec<A> {
             group,
             kind: ValueKind::Nothing,
             letter_kind: None,
+            is_idle: false,
             implied: "",
             action: Action::Flag(|_| {}),
         }
@@ -81,6 +82,15 @@ impl<A> OptionSpec<A> {
     pub const fn letter_takes(self, kind: ValueKind) -> Self {
         Self {
             letter_kind: Some(kind),
+            ..self
+        }
+    }
+
+    /// Nothing reads it: its letter has a line, as values that are not used have.
+    #[must_use]
+    pub const fn idle(self) -> Self {
+        Self {
+            is_idle: true,
             ..self
         }
     }

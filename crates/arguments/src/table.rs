@@ -35,6 +35,8 @@ pub struct OptionSpec<A: 'static> {
     pub implied: &'static str,
     /// Argument, and the way of recording it.
     pub action: Action<A>,
+    /// True if nothing reads it: it is accepted for old command lines.
+    pub is_idle: bool,
 }
 
 impl<A> Clone for OptionSpec<A> {
@@ -159,6 +161,12 @@ impl<A, E: OtherTables> OptionReader<'_, A, E> {
             let halt = match step {
                 GetoptStep::Option(letter, word) => match by_letter(table, letter) {
                     Some(row) => {
+                        if row.is_idle {
+                            let line = format!(
+                                "-{letter}: not in force, because this test has no use for it"
+                            );
+                            self.garbled.push(line);
+                        }
                         let kind = row.letter_kind.unwrap_or(row.kind);
                         let refused =
                             |word: &&str| is_no_length(kind, word) || lacks_a_word(kind, word);

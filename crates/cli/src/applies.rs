@@ -10,7 +10,7 @@ use netperf_model::catalog::tests::TESTS;
 use netperf_model::{Flow, Suite, TestId, TestPlan, TestRow, in_force, refusal};
 
 use crate::entry::OptionEntry;
-use crate::{CliEnvironment, netperf};
+use crate::{CliEnvironment, netperf, resolve};
 
 /// Other options with which one may have a place: none, many flows, a rate, a precision.
 const WITH: [&[&str]; 4] = [
@@ -65,6 +65,7 @@ pub(crate) fn matters(test: TestId, flow: Flow, connected: bool, long: &str) -> 
         "series-flows" => connected && test != TestId::TcpMss,
         "no-delay" | "congestion" | "tls-cipher" => connected,
         "direction" | "connect" => false,
+        "iterations" | "confidence" | "result-only" => resolve::repeats(test),
         "latency" | "live" | "progress" | "series" | "until" => test != TestId::TcpMss,
         _ => true,
     }

@@ -12,8 +12,6 @@ mod unserved;
 mod until;
 mod work;
 
-use std::time::Duration;
-
 use netperf_arguments::args::{Args, HumanArg, OnePortArg};
 use netperf_arguments::command::{CliError, Command, ListCommand, Notice, RunCommand, UnknownTest};
 use netperf_model::{EndPlan, Flow, Suite, TestId, TestPlan, UntilPlan};
@@ -130,6 +128,7 @@ fn plan(args: &Args, test: TestId, environment: &CliEnvironment<'_>) -> Result<T
         request,
         response,
         burst: typed.burst.unsigned_abs(),
+        burst_at_once: typed.burst < 0,
         associations: typed.associations.unwrap_or(1),
         peer: global.peer,
         local_data,
@@ -141,7 +140,7 @@ fn plan(args: &Args, test: TestId, environment: &CliEnvironment<'_>) -> Result<T
         retry_connects: typed.retry_connects,
         use_write: typed.use_write,
         recv_timeout: typed.recv_timeout,
-        wait: wait(args, test),
+        wait: work::positive_seconds(args.global.wait).unwrap_or_default(),
         latency: global.latency
             || until
                 .as_ref()
@@ -195,17 +194,8 @@ fn prints_more_than_a_table(args: &Args) -> bool {
         || args.test.output.is_some()
 }
 
-/// Only the OMNI engine waits.
-fn wait(args: &Args, test: TestId) -> Duration {
-    if test.row().suite == Suite::Omni {
-        work::positive_seconds(args.global.wait).unwrap_or_default()
-    } else {
-        Duration::ZERO
-    }
-}
-
 /// Returns true if a test is ever repeated for confidence.
-fn repeats(test: TestId) -> bool {
+pub(crate) fn repeats(test: TestId) -> bool {
     let once = matches!(test, TestId::TcpCc | TestId::TcpMss);
     !once
         && !matches!(

@@ -5,9 +5,10 @@ use std::io::{self, ErrorKind};
 
 use netperf_cli::RunCommand;
 use netperf_model::in_force::{self, Substitution};
-use netperf_model::{Agreed, Iteration, SocketKind, TransportId, Warning};
+use netperf_model::{Agreed, Format, Iteration, SocketKind, TransportId, Warning};
 use netperf_program::output::{Failure, err, system_text};
 use netperf_report::document::WarningText;
+use netperf_report::selection::Selection;
 use netperf_transport::socket;
 
 /// Checks what this host can tell before a control connection: values of letters that are not
@@ -24,13 +25,20 @@ pub(super) fn before(run: &mut RunCommand) -> Result<Vec<Warning>, Failure> {
         .cloned()
         .map(Warning::NotAsAsked)
         .collect();
+    unmet.extend(left_out(&run.report.format).map(Warning::NotAsAsked));
     unmet.extend(judged(run, in_force::unit(plan, run.report.unit))?);
     // Scripts that read standard error give the letter -G to tests of every transport, try -e with
-    // the default test (I18 and I22 in docs/consumers.md), and give sizes of sends to TCP_CRR: only
-    // the document has those.
+    // the default test (I18 and I22 in docs/consumers.md), give sizes of sends to TCP_CRR, the
+    // number of CPUs to every test, and a confidence to those of Unix-domain sockets (I38): only the
+    // document has those.
     let accepted = |lacking: &Substitution| {
         let sizes = [["send-size"], ["recv-size"]];
-        let is_script = lacking.options == ["segment-size"]
+        let ignored = [
+            &["segment-size"][..],
+            &["cpu-count"],
+            &["iterations", "confidence"],
+        ];
+        let is_script = ignored.contains(&lacking.options)
             || (lacking.options == ["recv-timeout"] && !plan.flow.counts_transactions())
             || (plan.flow.connects && sizes.iter().any(|size| lacking.options == size));
         is_script && !lacking.options.iter().any(|option| is_named(run, option))
@@ -65,6 +73,18 @@ pub(super) fn before(run: &mut RunCommand) -> Result<Vec<Warning>, Failure> {
     }
     unmet.extend(judged(run, silent)?);
     Ok(unmet)
+}
+
+/// A line about selectors that a format does not print.
+fn left_out(format: &Format) -> Option<String> {
+    match format {
+        Format::Columns(source) | Format::Csv(source) | Format::Keyval(source) => {
+            Selection::left_out(source)
+        }
+        Format::Classic | Format::Json | Format::JsonStream | Format::Human | Format::Iperf(_) => {
+            None
+        }
+    }
 }
 
 /// Why netperf is not bound to a CPU. sched_setaffinity(2) has `EINVAL` for a CPU that is not there

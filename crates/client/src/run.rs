@@ -29,6 +29,7 @@ use netperf_cli::{OutputStream, RunCommand};
 use netperf_engine::{EndReport, EngineError, Operation, TestEnd};
 use netperf_measure::clock;
 use netperf_measure::device_drops::DeviceDrops;
+use netperf_measure::host;
 use netperf_measure::tcp::tcp_facts;
 use netperf_model::{
     Agreed, EndJob, EndResult, EndSetup, Feature, Format, HostFacts, Hosts, Iteration, Latency,
@@ -247,7 +248,9 @@ impl<'a> TestRun<'a> {
         };
         let many = plan.many.as_ref();
         let workers = many.map(|many| many::workers(many, &hosts)).transpose()?;
-        let mut end = TestEnd::prepare(EndJob::of_plan(plan, &hosts, workers)).map_err(failed)?;
+        let mut job = EndJob::of_plan(plan, &hosts, workers);
+        host::name_interface(&mut job.end.place, job.transport, self.control_local);
+        let mut end = TestEnd::prepare(job).map_err(failed)?;
         let local = *end.setup();
         // In front of the request: netserver waits only seconds for the data.
         wait(plan.wait);

@@ -45,6 +45,7 @@ mod sequence;
 pub mod stop;
 mod timing;
 pub mod transfer;
+pub mod window;
 pub mod workload;
 
 pub use error::{EngineError, Operation};

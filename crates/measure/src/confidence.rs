@@ -16,6 +16,9 @@ const T99: [f64; 30] = [
     2.771, 2.763, 2.756, 2.750,
 ];
 
+/// Width of an interval of one value.
+const UNKNOWN: f64 = -1.0;
+
 /// The figures of every iteration so far, in order.
 #[derive(Clone, Copy, Debug)]
 pub struct ConfidenceInput<'a> {
@@ -41,9 +44,9 @@ pub fn assess(plan: &ConfidencePlan, series: ConfidenceInput<'_>) -> Confidence 
     let met = enough(result) && (plan.result_only || (enough(local_cpu) && enough(remote_cpu)));
     Confidence {
         met,
-        result: result.unwrap_or(0.0),
-        local_cpu: local_cpu.unwrap_or(0.0),
-        remote_cpu: remote_cpu.unwrap_or(0.0),
+        result: result.unwrap_or(UNKNOWN),
+        local_cpu: local_cpu.unwrap_or(UNKNOWN),
+        remote_cpu: remote_cpu.unwrap_or(UNKNOWN),
     }
 }
 
@@ -91,7 +94,14 @@ mod tests {
 
     #[test]
     fn one_iteration_decides_nothing() {
-        assert!(!assess(&PLAN, series(&[5.0], &[-1.0])).met);
+        let found = assess(&PLAN, series(&[5.0], &[7.0]));
+        let unknown = Confidence {
+            met: false,
+            result: UNKNOWN,
+            local_cpu: UNKNOWN,
+            remote_cpu: UNKNOWN,
+        };
+        assert_eq!(found, unknown);
     }
 
     #[test]

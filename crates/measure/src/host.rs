@@ -13,6 +13,7 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use netperf_model::host::{HostFacts, tidy};
+use netperf_model::{Domain, PlacePlan, TransportId};
 use netperf_os::net::{self, DriverInfo, InterfaceAddress, Offload};
 use netperf_os::qdisc;
 use netperf_os::system::{self, Names};
@@ -59,6 +60,15 @@ fn with_version(settings: Vec<(String, String)>) -> Vec<(String, String)> {
 pub fn interface_of(address: IpAddr) -> Option<String> {
     let all = net::interface_addresses().unwrap_or_default();
     interface::name_of(&all, address).map(str::to_owned)
+}
+
+/// Names the interface of a link-level test that names none: the one whose address is that of the
+/// control connection.
+pub fn name_interface(place: &mut PlacePlan, transport: TransportId, address: Option<IpAddr>) {
+    let is_open = place.device.is_none() && place.unit.is_none();
+    if is_open && transport.row().domain == Domain::Link {
+        place.device = address.and_then(interface_of);
+    }
 }
 
 /// Answers of direct kernel queries.

@@ -375,6 +375,9 @@ pub struct TestPlan {
     pub response: Option<u32>,
     /// Extra requests kept in flight (test-specific `-b`).
     pub burst: u32,
+    /// All of them are sent at the beginning (negative `-b`), instead of one more with each
+    /// response.
+    pub burst_at_once: bool,
     /// Associations at the same time (sctp suite `-T`); 1 for every other transport.
     pub associations: u32,
     /// The program at the other end; `None` for netserver, and with `-N`.
@@ -419,6 +422,13 @@ pub struct TestPlan {
 }
 
 impl TestPlan {
+    /// The burst as it is asked for: negative for one that is sent at the beginning.
+    #[must_use]
+    pub fn asked_burst(&self) -> i64 {
+        let burst = i64::from(self.burst);
+        if self.burst_at_once { -burst } else { burst }
+    }
+
     /// True if the program at the other end cannot be asked for anything (`-N`).
     #[must_use]
     pub const fn has_no_peer(&self) -> bool {

@@ -64,7 +64,7 @@ fn with_addresses(plan: &TestPlan, report: &ReportPlan, hosts: &Hosts) -> String
     }
     line.push_str(FEATURES);
     if name.contains("REQUEST/RESPONSE") {
-        line.push_str(&format!(" : first burst {}", plan.burst));
+        line.push_str(&format!(" : first burst {}", plan.asked_burst()));
     }
     push_if(&mut line, report.cpu_bind_shown, " : cpu bind");
     push_if(&mut line, plan.flow.duplex.is_some(), " : bidirectional");

@@ -226,6 +226,26 @@ impl Selection {
         Self::from_list(&[names, cpu].concat())
     }
 
+    /// A line about what a source selects that is not printed; `None` if all of it is.
+    #[must_use]
+    pub fn left_out(source: &SelectionSource) -> Option<String> {
+        let (blocks, unit): (Vec<&str>, _) = match source {
+            SelectionSource::List(list) => (list.split(';').collect(), "part between semicolons"),
+            SelectionSource::File(text) => (text.lines().collect(), "line"),
+            SelectionSource::Default | SelectionSource::All => return None,
+        };
+        let beyond = blocks.get(MOST_BLOCKS..)?;
+        let names = beyond.iter().flat_map(|block| block.split([',', ' ']));
+        let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
+        (!names.is_empty()).then(|| {
+            format!(
+                "output selection: {} not in force, because a selection has no fifth {unit}: join \
+                 them with commas",
+                names.join(",")
+            )
+        })
+    }
+
     fn from_blocks(blocks: Vec<Vec<Entry>>) -> Self {
         let needs = |wanted: Need| {
             let mut entries = blocks.iter().flatten();

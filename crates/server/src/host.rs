@@ -165,9 +165,11 @@ impl<'a> EngineHost<'a> {
         let facts = reached.as_deref().map(netperf_measure::host::facts);
         let settings_at = reached.filter(|_| job.facts.is_some_and(|wanted| wanted.settings));
         let mut job = self.with_method(job);
+        let here = self.local.map(|local| local.ip());
+        netperf_measure::host::name_interface(&mut job.end.place, job.transport, here);
         self.look_at_file(&mut job)?;
         if let Some(flows) = &mut job.flows {
-            let placed = cpus::placed(&flows.workers, || self.local.map(|local| local.ip()));
+            let placed = cpus::placed(&flows.workers, || here);
             flows.workers = placed.map_err(|error| cannot_place(&error))?;
         }
         let time = match job.limit {

@@ -57,6 +57,8 @@ pub struct GlobalArgs {
     pub remote: HostArg,
     /// `-L`: netperf's host.
     pub local: HostArg,
+    /// `-n`: number of CPUs.
+    pub cpu_count: Option<i32>,
     /// `-i`: iterations.
     pub iterations: Option<IterationsArg>,
     /// `-I`: confidence.

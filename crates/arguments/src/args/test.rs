@@ -12,6 +12,8 @@ pub struct TestArgs {
     pub associations: Option<u32>,
     /// `-a`: defer accept.
     pub defer_accept: bool,
+    /// `-a` of the fore suite: the adaptation layer.
+    pub adaptation_layer: Option<i32>,
     /// `-b`: extra requests in flight.
     pub burst: i32,
     /// `-B`: answer from the address that was asked.

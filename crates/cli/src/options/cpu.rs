@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use netperf_arguments::args::{CpuArg, GlobalArgs, PerEnd};
 use netperf_arguments::command::CliError;
-use netperf_arguments::grammar::{seconds, size};
+use netperf_arguments::grammar::{int, seconds, size};
 use netperf_arguments::group::Group;
 use netperf_arguments::kind::ValueKind;
 use netperf_arguments::places::{Places, places};
@@ -58,8 +58,8 @@ pub(super) const BIND: Opt = Opt::lettered('T', "bind-cpu", Group::Cpu)
 
 pub(super) const COUNT: Opt = Opt::lettered('n', "cpu-count", Group::Compatibility)
     .takes("count", ValueKind::Count)
-    .set(|_, _| {})
-    .help("number of CPUs; accepted, no effect");
+    .set(|a, text| a.cpu_count = Some(int(text)))
+    .help("number of CPUs; no effect: the system reports it");
 
 fn cpu(arg: &mut CpuArg, rate: Option<&str>) {
     arg.wanted = true;

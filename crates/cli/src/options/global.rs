@@ -192,7 +192,7 @@ static FIRST: &[OptionSpec<GlobalArgs>] = &[
         .takes("seconds", ValueKind::WholeSeconds)
         .set(|a, text| a.wait = Some(size(text)))
         .help("wait this long between setup and traffic")
-        .more("Whole seconds. Only tests of the OMNI family wait."),
+        .more("Whole seconds, in every test."),
     Opt::lettered('S', "keepalive", Group::Sockets)
         .flag(|a| a.keepalive = true)
         .help("enable keepalive on the data sockets"),

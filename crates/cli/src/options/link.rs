@@ -66,6 +66,13 @@ pub(crate) static FORE: &[OptionSpec<TestArgs>] = &[
         ),
     shared::SOCKET_BUFFER,
     shared::REMOTE_SOCKET_BUFFER,
+    Opt::lettered('a', "adaptation-layer", Group::Compatibility)
+        .takes("number", ValueKind::Count)
+        .set(|a, text| a.adaptation_layer = Some(int(text)))
+        .help("ATM adaptation layer; 5 is in force, whatever is given"),
+    shared::unused('b', "mean-burst"),
+    shared::unused('p', "peak-bandwidth"),
+    shared::unused('P', "mean-bandwidth"),
 ];
 
 const FRAME_SEND_SIZE: Opt = Opt::lettered('m', "send-size", Group::Operation)
@@ -107,13 +114,19 @@ const DEVICE: Opt = Opt::lettered('D', "device", Group::Addresses)
     .takes("local,remote", ValueKind::twice(&ValueKind::Text))
     .set(|a, text| set_both_ends(&mut a.device, text, str::to_owned))
     .help("the network interface at each end")
-    .more("One name is for both ends.");
+    .more(
+        "One name is for both ends. The default is the interface whose address is that of the \
+         control connection.",
+    );
 
 const DEVICE_UNIT: Opt = Opt::lettered('p', "device-unit", Group::Addresses)
     .takes("local,remote", COUNTS)
     .set(|a, text| set_both_ends(&mut a.unit, text, int))
-    .help("number of the device (default 4)")
-    .more("One number is for both ends. It has no effect if --device names an interface.");
+    .help("number of the device")
+    .more(
+        "One number is for both ends: the index of an interface, or the number that is a part of \
+         its name. It has no effect if --device names an interface.",
+    );
 
 const ACCESS_POINT: Opt = Opt::lettered('s', "sap", Group::Addresses)
     .takes("number", ValueKind::Within(0, 255))

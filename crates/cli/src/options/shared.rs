@@ -115,8 +115,9 @@ pub(super) const BURST: Opt = Opt::lettered('b', "burst", Group::Operation)
     .set(|a, text| a.burst = int(text))
     .help("additional requests in flight")
     .more(
-        "For request/response tests on one connection, to keep several requests in flight. All leave \
-         at once, as with a negative number.",
+        "For request/response tests on one connection, to keep several requests in flight: one more \
+         with each response, up to count and one. With a negative number by letter, all are sent \
+         at the beginning.",
     );
 
 /// Copy avoidance at both ends.
@@ -137,6 +138,7 @@ pub(super) const fn unused(letter: char, long: &'static str) -> Opt {
         .takes("any", ValueKind::FreeText)
         .set(|_, _| {})
         .help("accepted, no effect")
+        .idle()
 }
 
 /// `-w`, which is long without a meaning.
@@ -147,5 +149,7 @@ pub(super) const UNUSED_I: Opt = unused('I', "unused-i");
 
 /// A flag that old command lines have, for tests in which it does nothing.
 pub(super) const fn idle(letter: char, long: &'static str) -> Opt {
-    Opt::lettered(letter, long, Group::Compatibility).help("accepted, no effect on these tests")
+    Opt::lettered(letter, long, Group::Compatibility)
+        .help("accepted, no effect on these tests")
+        .idle()
 }

@@ -40,7 +40,9 @@ pub(crate) static TABLE: &[OptionSpec<TestArgs>] = &[
     shared::idle('N', "remote-connected"),
     shared::idle('a', "async-send"),
     shared::idle('A', "async-recv"),
-    Opt::lettered('z', "unused-z", Group::Compatibility).help("accepted, no effect"),
+    Opt::lettered('z', "unused-z", Group::Compatibility)
+        .help("accepted, no effect")
+        .idle(),
     Opt::lettered('T', "unused-t", Group::Compatibility)
         .takes("any", ValueKind::FreeText)
         .set(|a, text| a.unused_transport = Some(text.to_owned()))

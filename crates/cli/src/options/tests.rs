@@ -65,7 +65,10 @@ fn the_tables_know_the_letters_of_the_original_and_no_others() {
     assert_eq!(letters(xti::TABLE), known(xti));
     assert_eq!(letters(link::DLPI), known("D: h M: m: p: r: s: W: w:"));
     // netperf 2.7 has these two no more: the manual of 2.4 and the dlpi suite.
-    assert_eq!(letters(link::FORE), known("d: h m: M: r: s: S:"));
+    assert_eq!(
+        letters(link::FORE),
+        known("a: b: d: h m: M: p: P: r: s: S:")
+    );
     assert_eq!(letters(link::HIPPI), known("D: h M: m: p: r: s:"));
 }
 

@@ -5,6 +5,7 @@ use netperf_arguments::command::CliError;
 use netperf_model::in_force::Substitution;
 use netperf_model::{Domain, TestId, TestPlan, TransportId};
 
+use super::work;
 use crate::applies;
 
 /// Rejects long options that have no effect in this test or with its transport.
@@ -108,7 +109,35 @@ pub(super) fn ignored(args: &Args, plan: &TestPlan) -> Vec<Substitution> {
         known: true,
         text: format!("transport (-T) {asked}: not in force, because {name} runs over TCP"),
     });
+    let repeats = work::confidence(&args.global).is_some();
+    let once = (repeats && !super::repeats(test)).then(|| Substitution {
+        options: &["iterations", "confidence"],
+        known: true,
+        text: format!("confidence (-i, -I): not in force, because {name} runs once"),
+    });
+    let directory = typed.directory.is_some() && test != TestId::DgRr;
+    let directory = directory.then(|| Substitution {
+        options: &["socket-directory"],
+        known: true,
+        text: format!("socket directory (-p): not in force, because {name} has no use for it"),
+    });
+    let layer = typed.adaptation_layer.filter(|layer| *layer != 5);
+    let layer = layer.map(|layer| Substitution {
+        options: &["adaptation-layer"],
+        known: true,
+        text: format!("ATM adaptation layer (-a): asked for {layer}, in force is 5"),
+    });
+    let count = args.global.cpu_count.map(|_| Substitution {
+        options: &["cpu-count"],
+        known: true,
+        text: "number of CPUs (-n): not in force, because the system reports it".to_owned(),
+    });
     let chosen = direction.into_iter().chain(transport);
+    let chosen = chosen
+        .chain(once)
+        .chain(directory)
+        .chain(layer)
+        .chain(count);
     chosen
         .chain(idle_letters(args, plan))
         .chain(without_effect)

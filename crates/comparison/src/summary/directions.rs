@@ -154,7 +154,8 @@ impl<'a> RunSummary<'a> {
         let until = self.document.until.as_ref();
         let until = until.and_then(|until| until.throughput.as_ref()?.half_width_percent.0);
         let repeated = self.document.confidence;
-        let repeated = repeated.map(|confidence| confidence.result / 2.0);
+        let width = repeated.map(|confidence| confidence.result);
+        let repeated = width.filter(|width| *width >= 0.0).map(|width| width / 2.0);
         let measured = || {
             let interval = precision::of_mean(series, LEVEL)?;
             let mean = series.iter().sum::<f64>() / series.len() as f64;

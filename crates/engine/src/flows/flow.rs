@@ -6,6 +6,7 @@ use netperf_transport::Endpoint;
 use netperf_transport::meeting::OnSocket;
 
 use crate::sequence::NumberTrack;
+use crate::window::RequestWindow;
 
 /// An endpoint with a socket.
 pub(super) trait FlowEndpoint: Endpoint + OnSocket {}
@@ -24,6 +25,8 @@ pub(super) struct FlowState<E, M> {
     pub(super) left: u64,
     /// Requests without a response.
     pub(super) in_flight: usize,
+    /// How many there may be.
+    pub(super) window: RequestWindow,
     /// A message could not be sent whole.
     pub(super) blocked: bool,
     /// It waits for its turn, which comes at a fixed time.
@@ -54,14 +57,15 @@ pub(super) struct FlowState<E, M> {
 }
 
 impl<E, M: Copy> FlowState<E, M> {
-    /// Makes a flow for this many requests in flight.
-    pub(super) fn new(endpoint: E, left: u64, in_flight: usize, mark: M) -> Self {
+    /// Makes a flow for the requests of a window.
+    pub(super) fn new(endpoint: E, left: u64, window: RequestWindow, mark: M) -> Self {
         Self {
             endpoint,
             sent: 0,
             got: 0,
             left,
             in_flight: 0,
+            window,
             blocked: false,
             parked: false,
             over: false,
@@ -70,7 +74,7 @@ impl<E, M: Copy> FlowState<E, M> {
             asked_at: clock::now(),
             numbered: 0,
             track: None,
-            marks: vec![mark; in_flight].into_boxed_slice(),
+            marks: vec![mark; window.most()].into_boxed_slice(),
             oldest: 0,
             counts: FlowCounts::default(),
             before: FlowCounts::default(),
@@ -83,7 +87,7 @@ impl<E, M: Copy> FlowState<E, M> {
     pub(super) fn that_receives(endpoint: E, mark: M) -> Self {
         Self {
             told: true,
-            ..Self::new(endpoint, 0, 0, mark)
+            ..Self::new(endpoint, 0, RequestWindow::NONE, mark)
         }
     }
 
@@ -122,6 +126,7 @@ impl<E, M: Copy> FlowState<E, M> {
     pub(super) fn forget(&mut self) {
         self.left = self.left.saturating_add(self.in_flight as u64);
         self.in_flight = 0;
+        self.window.restart();
     }
 
     /// The oldest request is answered: when it went out.
@@ -129,6 +134,7 @@ impl<E, M: Copy> FlowState<E, M> {
     pub(super) fn answered(&mut self) -> Option<M> {
         let mark = self.marks.get(self.oldest).copied();
         self.in_flight -= 1;
+        self.window.grow();
         self.oldest = if self.oldest + 1 == self.marks.len() {
             0
         } else {
@@ -144,7 +150,7 @@ mod tests {
 
     #[test]
     fn responses_are_matched_with_requests_in_order() {
-        let mut flow = FlowState::new((), u64::MAX, 2, 0);
+        let mut flow = FlowState::new((), u64::MAX, RequestWindow::fixed(2), 0);
         for round in [1, 3, 5] {
             for number in [round, round + 1] {
                 flow.asked(number);

@@ -16,6 +16,7 @@ use crate::due::hooks::{Hooks, NoHooks, PlannedHooks};
 use crate::limit::RunLimit;
 use crate::ring::Ring;
 use crate::stop::Ended;
+use crate::window::RequestWindow;
 use crate::workload::{LoopContext, rr, stream};
 
 /// Parts of a loop that do not depend on the endpoint.
@@ -77,14 +78,14 @@ pub(super) fn receive<E: Endpoint>(
     made_for!(run, stream::receive(endpoint, ring, run))
 }
 
-/// Sends requests, and keeps this many more than one in flight.
+/// Sends requests, as many as the window is open for.
 pub(super) fn ask<E: Endpoint>(
     endpoint: &mut E,
     rings: (&mut Ring, &mut Ring),
-    burst: u32,
+    window: RequestWindow,
     run: FlowContext<'_, '_>,
 ) -> io::Result<Ended> {
-    made_for!(run, rr::client(endpoint, rings, burst, run))
+    made_for!(run, rr::client(endpoint, rings, window, run))
 }
 
 /// Answers requests.

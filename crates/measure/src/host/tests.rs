@@ -336,6 +336,30 @@ fn an_interface_is_found_by_its_address() {
 }
 
 #[test]
+fn interface_of_a_link_level_test_is_that_of_the_control_connection_unless_named() {
+    let here = Some(Ipv4Addr::LOCALHOST.into());
+    let named = |transport, mut place: PlacePlan| {
+        name_interface(&mut place, transport, here);
+        place.device
+    };
+    let nothing = PlacePlan::default;
+    let loopback = interface_of(Ipv4Addr::LOCALHOST.into());
+    assert_eq!(named(TransportId::Llc1, nothing()), loopback);
+    assert_eq!(named(TransportId::Tcp, nothing()), None);
+    let device = Some("eth9".to_owned());
+    let place = PlacePlan {
+        device: device.clone(),
+        ..nothing()
+    };
+    assert_eq!(named(TransportId::Packet, place), device);
+    let place = PlacePlan {
+        unit: Some(1),
+        ..nothing()
+    };
+    assert_eq!(named(TransportId::Llc1, place), None);
+}
+
+#[test]
 fn an_auxiliary_device_has_the_ids_of_its_pci_device_and_a_usb_device_none() {
     let pci = "sys/devices/pci0000:00/0000:00:03.0";
     let facts = |bus: &str, carrier: &str| {

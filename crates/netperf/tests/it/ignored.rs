@@ -26,6 +26,8 @@ const IGNORED: &[(&str, &str, &str)] = &[
         "request and response sizes (-r): ",
     ),
     ("-t UDP_STREAM -- -b 4", "", "burst (-b): "),
+    ("-t TCP_SENDFILE -- -n", "", "-n: not in force, "),
+    ("-t TCP_RR -- -w 5", "", "-w: not in force, "),
     (
         "-t TCP_STREAM -a 100",
         "-t TCP_STREAM --align 100",
@@ -86,11 +88,42 @@ fn options_that_a_test_ignores_fail_by_name_and_warn_by_letter() {
         ("-t TCP_CRR -- -m 1k", "send size (-m): "),
         ("-t TCP_CRR -- -M 1k", "receive size (-M): "),
         ("-t UDP_STREAM -- -G 1000", "segment size (-G): "),
+        ("-t TCP_STREAM -n 4", "number of CPUs (-n): "),
+        (
+            "-t TCP_CC -i 3,3 -I 95,5",
+            "confidence (-i, -I): not in force, because TCP_CC runs once",
+        ),
     ] {
         let finished = run(&server, script, true).expect_exit(0);
         assert_eq!(finished.stderr, "", "{}", finished.account());
         let warnings = finished.document()["warnings"].to_string();
         assert_eq!(warnings.matches(line).count(), 1, "{}", finished.account());
+    }
+}
+
+#[test]
+fn confidence_by_name_of_a_test_that_runs_once_fails() {
+    let server = ours!().serve();
+    let failed = run(&server, "-t TCP_CC --confidence 95,5", true).expect_exit(UNSUPPORTED);
+    let line = "confidence (-i, -I): not in force, because TCP_CC runs once";
+    assert!(failed.stderr.contains(line), "{}", failed.account());
+}
+
+#[test]
+fn selection_beyond_the_fourth_part_is_named() {
+    let server = ours!().serve();
+    let line = "netperf: output selection: UUID,DIRECTION not in force, because a selection has no \
+                fifth part between semicolons";
+    for layout in ["-k", "-o", "-O"] {
+        let selection = "THROUGHPUT;ELAPSED_TIME;PROTOCOL;BURST_SIZE;UUID,DIRECTION";
+        let words = format!("-P 0 -t TCP_RR -- {layout} {selection}");
+        let finished = run(&server, &words, false).expect_exit(0);
+        assert!(finished.stderr.contains(line), "{}", finished.account());
+        assert!(
+            !finished.stdout.contains("Send|Recv"),
+            "{}",
+            finished.account()
+        );
     }
 }
 

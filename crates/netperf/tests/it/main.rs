@@ -10,6 +10,7 @@ mod bidirectional_flows;
 mod bidirectional_paths;
 mod blocked;
 mod budgets;
+mod burst;
 mod campaign;
 mod campaign_attacks;
 mod campaign_clocks;

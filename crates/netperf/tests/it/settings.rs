@@ -43,7 +43,7 @@ const CASES: &[Case] = &[
     ),
     Named("count", "--count 0", "--count"),
     Named("count", "--count abc", "--count"),
-    InForce("wait", "-s 0", &[("/test/wait_seconds", "0.0")]),
+    InForce("wait", "-t TCP_CC -s 1", &[("/test/wait_seconds", "1.0")]),
     Named("wait", "-s abc", "-s abc"),
     Named("wait", "--wait abc", "--wait"),
     InForce(
@@ -320,7 +320,22 @@ const CASES: &[Case] = &[
         "-t TCP_STREAM --request-size 10",
         "--request-size",
     ),
-    InForce("burst", "-- -b 2", &[("/test/burst_requests", "2")]),
+    InForce(
+        "burst",
+        "-- -b 2",
+        &[
+            ("/test/burst_requests", "2"),
+            ("/test/burst_at_once", "false"),
+        ],
+    ),
+    InForce(
+        "burst",
+        "-- -b -2",
+        &[
+            ("/test/burst_requests", "2"),
+            ("/test/burst_at_once", "true"),
+        ],
+    ),
     Named("burst", "-- -b abc", "-b abc"),
     Named("burst", "-t TCP_STREAM --burst 2", "--burst"),
     InForce(

@@ -64,7 +64,7 @@ pub(super) static ROWS: &[&[SelectorRow]] = &[
             Run(|v| round_trip(v.plan(), v.last).into()),
             "mean round trip: 1e6/rate, times (1 + burst) when not a connection test; time spent pausing for -b/-w removed"),
         row("BURST_SIZE", ["Initial", "Burst", "Requests", ""], "count", "%d", Need::Nothing,
-            Run(|v| Value::Int(i64::from(v.plan().burst))),
+            Run(|v| Value::Int(v.plan().asked_burst())),
             "extra requests kept in flight"),
     ],
     &[row("{END}_TRANSPORT_RETRANS", ["{End}", "Transport", "Retransmissions", ""], "count", "%d", Need::Nothing,

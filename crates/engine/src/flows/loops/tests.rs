@@ -22,6 +22,7 @@ use crate::flows::shared::SharedRun;
 use crate::flows::worker::{CountedWindow, WorkerReport};
 use crate::live::Live;
 use crate::ring::RingLayout;
+use crate::window::RequestWindow;
 
 #[global_allocator]
 static ALLOCATOR: AllocDisabler = AllocDisabler;
@@ -29,8 +30,9 @@ static ALLOCATOR: AllocDisabler = AllocDisabler;
 /// Loop of one end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LoopRole {
+    /// As many in flight as the window of the flows is open for.
     Ask {
-        burst: usize,
+        burst: u32,
     },
     /// At 20,000 requests a second.
     AskAtTimes,
@@ -84,11 +86,15 @@ fn end<R: WorkerRecorder>(
     let mark = state.recorder().begin();
     let count = u32::try_from(sockets.len()).unwrap();
     let share = |index| netperf_model::share_of(units.unwrap_or(0), count, index);
+    let window = match role {
+        LoopRole::Ask { burst } => RequestWindow::growing(burst + 1),
+        _ => RequestWindow::growing(4),
+    };
     let mut flows: Vec<FlowState<Tcp, R::Mark>> = (0..)
         .zip(sockets)
         .map(|(place, socket)| {
             let left = units.map_or(u64::MAX, |_| share(place));
-            FlowState::new(Tcp(socket), left, 4, mark)
+            FlowState::new(Tcp(socket), left, window, mark)
         })
         .collect();
     let watch = if matches!(role, LoopRole::Push | LoopRole::PushEvenly) {
@@ -131,8 +137,9 @@ fn end<R: WorkerRecorder>(
             pacing: &mut pacing,
         };
         match role {
-            LoopRole::Ask { burst } => ask(flows, by, (&mut first, &mut second), burst + 1, state),
-            LoopRole::AskForMuch => ask(flows, by, (&mut first, &mut second), 4, state),
+            LoopRole::Ask { .. } | LoopRole::AskForMuch => {
+                ask(flows, by, (&mut first, &mut second), state)
+            }
             LoopRole::AskAtTimes => {
                 ask_at_times(flows, by, (&mut first, &mut second), &mut queue, state)
             }

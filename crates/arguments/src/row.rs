@@ -87,7 +87,6 @@ impl<A> OptionSpec<A> {
     }
 
     /// Nothing reads it: its letter has a line, as values that are not used have.
-    #[must_use]
     pub const fn idle(self) -> Self {
         Self {
             is_idle: true,

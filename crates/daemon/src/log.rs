@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -25,6 +26,9 @@ const LONGEST: usize = 4096;
 pub const DENIED: (u32, Duration) = (100, Duration::from_secs(10));
 /// Rate limit of lines about local failures, which may repeat ten times a second.
 const FAILED: (u32, Duration) = (10, Duration::from_secs(60));
+
+/// Folder of debug output, as in netperf 2.7.
+const DEBUG_OUTPUT: &str = "/var/log";
 
 /// Name and value of a field.
 pub type LogField = (&'static str, Value);
@@ -107,9 +111,26 @@ impl ServerLog {
         })
     }
 
-    /// Disables the log.
-    pub fn silent(mut self) -> Self {
-        self.level = LogLevel::None;
+    /// Writes every event to a new file of debug output, as `-d` asks for, unless the log has a
+    /// file or a level of its own. A host without a folder for it has none.
+    pub fn with_debug_output(mut self, args: &ServerArgs) -> Self {
+        if args.debug == 0 || self.file.is_some() || args.operations.log_level.is_some() {
+            return self;
+        }
+        let name = format!("netserver.debug_{}", std::process::id());
+        let folders = [PathBuf::from(DEBUG_OUTPUT), std::env::temp_dir()];
+        self.file = new_file(&folders, &name);
+        if self.file.is_some() {
+            self.level = LogLevel::Debug;
+        }
+        self
+    }
+
+    /// Disables a log that has no file.
+    pub fn only_to_file(mut self) -> Self {
+        if self.file.is_none() {
+            self.level = LogLevel::None;
+        }
         self
     }
 
@@ -211,6 +232,15 @@ impl ServerLog {
     }
 }
 
+/// Creates a file in the first of these folders that permits it. Only its owner reads it, and one
+/// that is there is not opened.
+fn new_file(folders: &[PathBuf], name: &str) -> Option<File> {
+    let mut options = OpenOptions::new();
+    options.append(true).create_new(true).mode(0o600);
+    let create = |folder: &PathBuf| options.open(folder.join(name)).ok();
+    folders.iter().find_map(create)
+}
+
 fn append(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).create(true).open(path)
 }
@@ -294,6 +324,8 @@ mod tests {
     use super::super::record::SessionRecord;
     use super::super::session_log::{ProcessEnd, SessionLog};
     use super::*;
+    use netperf_testkit::Scratch;
+    use std::os::unix::fs::PermissionsExt as _;
 
     const FIELDS: [(&str, &str); 2] = [("peer", "192.0.2.1:7"), ("error", "a \"b\"\n\u{1b}[31m")];
 
@@ -302,6 +334,17 @@ mod tests {
             .iter()
             .map(|(name, text)| (*name, Value::from(*text)))
             .collect()
+    }
+
+    #[test]
+    fn debug_output_goes_to_a_new_file_of_its_owner_in_the_first_folder_that_permits() {
+        let scratch = Scratch::new();
+        let folder = scratch.path().to_owned();
+        let folders = [folder.join("absent"), folder.clone()];
+        assert!(new_file(&folders, "netserver.debug_7").is_some());
+        let mode = std::fs::metadata(folder.join("netserver.debug_7")).unwrap();
+        assert_eq!(mode.permissions().mode() & 0o777, 0o600);
+        assert!(new_file(&folders, "netserver.debug_7").is_none());
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod one_port;
 mod own_process;
 mod peer;
 mod pending;
+mod process_limits;
 mod proofs;
 mod secure;
 mod served_protocol;
@@ -349,9 +350,10 @@ fn one_session(
     // inetd may connect all three standard streams to the client, which must not read the log.
     let to_client = netperf_os::process::standard_error_is_socket() && !environment.journal;
     let log = ServerLog::open(args, environment.journal);
-    let mut log = log.map_err(|error| listen::no_log(args, &error))?;
-    if to_client && args.operations.log_file.is_none() {
-        log = log.silent();
+    let log = log.map_err(|error| listen::no_log(args, &error))?;
+    let mut log = log.with_debug_output(args);
+    if to_client {
+        log = log.only_to_file();
     }
     let peer = control.peer_addr().map(|peer| peer::described(&peer));
     if !environment.preloaded {

@@ -26,6 +26,7 @@ use super::environment::Environment;
 use super::iperf2;
 use super::iperf3::Iperf3Sockets;
 use super::one_port;
+use super::process_limits;
 
 /// Host in the start message without `-L`.
 const ANY_HOST: &str = "IN(6)ADDR_ANY";
@@ -34,10 +35,12 @@ const BACKLOG: i32 = 1024;
 /// Opens the listeners and serves until a signal.
 pub(super) fn run(args: &ServerArgs, environment: &Environment) -> Result<ExitCode, Failure> {
     let failed = |line: std::fmt::Arguments<'_>| Failure::netserver(FAILED, line);
+    process_limits::check(args)?;
     // Sessions inherit nothing; a kernel without the call is older than Linux 5.11.
     let _marked = netperf_os::process::close_all_on_exec();
     let mut log =
         ServerLog::open(args, environment.journal).map_err(|error| no_log(args, &error))?;
+    log = log.with_debug_output(args);
     checked(args)?;
     let user = UserChange::planned(args, environment.preloaded)?;
     let agent = args.agent.enabled.then(AgentProgram::find).transpose();
@@ -72,6 +75,9 @@ pub(super) fn run(args: &ServerArgs, environment: &Environment) -> Result<ExitCo
     } else if helps {
         let gone = privileges::keep_only(&[]);
         gone.map_err(|error| failed(format_args!("cannot give up rights: {error}")))?;
+    }
+    if let Some(listener) = listeners.first() {
+        process_limits::check_start(args, listener)?;
     }
     check_datagrams(args, &listeners)?;
     if supervised {

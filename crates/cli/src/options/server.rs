@@ -395,7 +395,11 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
         ),
     Opt::lettered('d', "debug", Group::Running)
         .flag(|a| a.debug += 1)
-        .help("write debug output; repeat for more"),
+        .help("write debug output")
+        .more(
+            "The log at level debug, to the new file /var/log/netserver.debug_PID, or to one in \
+             TMPDIR where that folder is not writable; --log-file and --log-level take precedence.",
+        ),
     Opt::lettered('N', "no-debug", Group::Running)
         .flag(|a| a.debug = 0)
         .help("never write debug output"),

@@ -406,6 +406,7 @@ fn debug_text_of_the_server_has_no_line_that_the_original_has_not() {
         .args(words.map(|word| transcript.with(port, word)))
         .spawn();
     assert!(running.prints("Starting netserver", Duration::from_secs(10)));
+    let pid = running.pid();
     running.signal("TERM");
     let finished = running.finish();
     assert_eq!(finished.status.signal(), Some(15));
@@ -415,6 +416,9 @@ fn debug_text_of_the_server_has_no_line_that_the_original_has_not() {
     let golden = transcript.with(port, &transcript.stderr);
     assert_eq!(beyond(&finished.stderr, &golden), [""; 0], "{account}");
     assert!(finished.stdout.starts_with("check_if_inetd: enter\n"));
+    // The folder is root's.
+    let output = format!("/var/log/netserver.debug_{pid}");
+    let _absent = std::fs::remove_file(output);
 }
 
 #[test]

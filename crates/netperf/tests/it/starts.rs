@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use netperf_testkit::server::on_free_port;
+use netperf_testkit::server::{free_port, on_free_port};
 use netperf_testkit::{Invocation, Running, Scratch, eventually, ours, procfs, require};
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -68,6 +68,47 @@ fn starts_serve_within_limits_near_zero() {
     for limit in ["ulimit -f 0;", "ulimit -c 0; ulimit -l 0;", "ulimit -t 60;"] {
         let (running, port) = behind(limit, &program, &[]);
         serves(&running, port);
+    }
+}
+
+/// netserver behind the words of a shell either serves or ends with one line about this limit.
+fn serves_or_names(shell: &str, options: &[&str], limit: &str) {
+    let port = free_port();
+    let script = format!("{shell} exec \"$0\" \"$@\"");
+    let mut running = Invocation::new(Path::new("/bin/sh"))
+        .args(["-c", &script])
+        .args([&ours!().netserver])
+        .args(["-D", "-p", &port.to_string()])
+        .args(options)
+        .spawn();
+    if running.prints("Starting netserver", PATIENCE) {
+        return serves(&running, port);
+    }
+    let finished = running.finish();
+    let account = finished.account();
+    assert_eq!(finished.status.code(), Some(1), "{account}");
+    assert_eq!(finished.stderr.lines().count(), 1, "{account}");
+    assert!(finished.stderr.contains(limit), "{account}");
+}
+
+#[test]
+fn starts_serve_or_name_a_limit_that_is_too_low() {
+    for count in [5, 8, 10, 12, 14, 16, 20, 23, 24, 26] {
+        for options in [&[][..], &["-f"]] {
+            let shell = format!("ulimit -n {count};");
+            serves_or_names(&shell, options, "the limit of open files is ");
+        }
+    }
+    for kibibytes in [64, 128, 192] {
+        let shell = format!("ulimit -s {kibibytes};");
+        serves_or_names(&shell, &[], "the limit of the stack, in KiB, is ");
+    }
+    for options in [&[][..], &["-f"]] {
+        serves_or_names(
+            "ulimit -u 1;",
+            options,
+            "no process for sessions can be started: ",
+        );
     }
 }
 

@@ -74,6 +74,24 @@ pub fn fork_no_child() -> io::Result<Forked> {
     }
 }
 
+/// Starts a process that ends at once (fork(2)), and waits for it.
+///
+/// # Errors
+/// As [`fork`].
+pub fn can_fork() -> io::Result<()> {
+    match fork()? {
+        // SAFETY: _exit takes a number.
+        Forked::Child => unsafe { libc::_exit(0) },
+        Forked::Parent(child) => loop {
+            match wait_for(child, 0) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // Without its status where the end of children is ignored.
+                _ended => return Ok(()),
+            }
+        },
+    }
+}
+
 /// waitpid(2): the status of a child that has ended.
 fn wait_for(child: i32, flags: libc::c_int) -> io::Result<Option<libc::c_int>> {
     let mut status = 0;

@@ -6,6 +6,7 @@
 mod campaign;
 mod check;
 mod compare;
+mod counters;
 mod history;
 mod plain;
 mod report;
@@ -19,6 +20,7 @@ use netperf_arguments::command::{CliError, Usage};
 pub use self::campaign::{CampaignArgs, CampaignVerb};
 pub use self::check::CheckArgs;
 pub use self::compare::CompareArgs;
+pub use self::counters::CountersArgs;
 pub use self::history::{HistoryArgs, HistoryVerb};
 pub(crate) use self::plain::PlainWords;
 pub use self::report::ReportArgs;
@@ -40,6 +42,8 @@ pub enum Subcommand {
     Compare(Box<CompareArgs>),
     /// `netperf run`.
     Run(Box<CompareArgs>),
+    /// `netperf counters`.
+    Counters(Box<CountersArgs>),
     /// `netperf sweep`.
     Sweep(Box<SweepArgs>),
     /// `netperf campaign`.
@@ -53,7 +57,7 @@ pub enum Subcommand {
 }
 
 /// Every subcommand, in the order of help and manual.
-static ROWS: [&dyn SubcommandRow; 7] = [
+static ROWS: [&dyn SubcommandRow; 8] = [
     &Row {
         spec: &check::CHECK,
         made: |args| Subcommand::Check(Box::new(args)),
@@ -69,6 +73,10 @@ static ROWS: [&dyn SubcommandRow; 7] = [
     &Row {
         spec: &compare::RUN,
         made: |args| Subcommand::Run(Box::new(args)),
+    },
+    &Row {
+        spec: &counters::COUNTERS,
+        made: |args| Subcommand::Counters(Box::new(args)),
     },
     &Row {
         spec: &sweep::SWEEP,

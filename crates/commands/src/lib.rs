@@ -1,8 +1,10 @@
-//! The subcommands of netperf: `check`, `report`, `compare`, `run`, `sweep`, `history` and `campaign`.
+//! The subcommands of netperf: `check`, `report`, `compare`, `run`, `counters`, `sweep`, `history` and
+//! `campaign`.
 
 mod campaign;
 mod check;
 mod compare;
+mod counters;
 mod files;
 mod history;
 mod itself;
@@ -28,6 +30,7 @@ pub fn subcommand(argv: &[OsString]) -> Option<ExitCode> {
         Ok(Subcommand::Report(args)) => report::run(&args),
         Ok(Subcommand::Compare(args)) => compare::run(&args),
         Ok(Subcommand::Run(args)) => versus::run(&args),
+        Ok(Subcommand::Counters(args)) => counters::run(&args),
         Ok(Subcommand::Sweep(args)) => sweep::run(&args),
         Ok(Subcommand::History(verb, args)) => history::run(verb, &args),
         Ok(Subcommand::Campaign(verb, args)) => campaign::run(verb, &args),

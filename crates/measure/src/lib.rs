@@ -12,6 +12,7 @@ pub mod device_drops;
 pub mod device_stamps;
 pub mod fine;
 pub mod host;
+pub mod host_counters;
 pub mod latency;
 pub mod overtime;
 pub mod reads;

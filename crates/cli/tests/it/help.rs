@@ -83,7 +83,7 @@ fn first_page_has_examples_main_options_and_every_subcommand() {
         assert!(text.contains(option), "{option}: {text}");
     }
     for word in [
-        "check", "report", "compare", "run", "sweep", "campaign", "history",
+        "check", "report", "compare", "run", "counters", "sweep", "campaign", "history",
     ] {
         let title = format!("\n  {word:9}");
         assert!(text.contains(&title), "{word}: {text}");

@@ -152,7 +152,7 @@ fn the_manual_names_the_statuses_of_the_code_of_each_program() {
 fn an_unknown_name_ends_every_program_with_the_status_of_the_manual() {
     let programs = ours!();
     let words = [
-        "", "report", "compare", "run", "sweep", "campaign", "history",
+        "", "report", "compare", "run", "counters", "sweep", "campaign", "history",
     ];
     let netperf = words.map(|word| (&programs.netperf, word));
     for (program, word) in netperf.into_iter().chain([(&programs.netserver, "")]) {

@@ -30,6 +30,7 @@ mod chaos;
 mod check;
 mod compare;
 mod consumers;
+mod counters;
 mod cpu_methods;
 mod data_ports;
 mod datagrams;

@@ -24,9 +24,9 @@ use netperf_measure::overtime;
 use netperf_os::wait::{Interest, all_ready, ready};
 use netperf_os::{Socket, alarm, io as calls, process};
 use netperf_program::iperf3::lines::LineWriter;
-use netperf_program::iperf3::run::Run;
+use netperf_program::iperf3::run::{Run, data_file};
 use netperf_program::iperf3::socket::send_all;
-use netperf_program::output::err;
+use netperf_program::output::{err, system_text};
 
 pub use self::observer::TestObserver;
 pub use self::output::Output;
@@ -373,6 +373,15 @@ impl Test<'_> {
     }
 
     fn open_all(&self, peer: SocketAddr) -> Result<Run, String> {
+        let open = |name: &String| {
+            let file = data_file(name, self.parameters.client_sends(0));
+            let file = file.map_err(|error| {
+                let why = system_text(&error);
+                format!("unable to open -F file: {why}")
+            })?;
+            Ok::<_, String>((file, name.clone()))
+        };
+        let data = self.plan.file.as_ref().map(open).transpose()?;
         let mut sockets = Vec::new();
         for position in 0..self.parameters.streams() {
             if self.until.left().is_zero() {
@@ -385,7 +394,7 @@ impl Test<'_> {
             let own = (self.plan, own_port);
             sockets.push(connect::stream(own, peer, &self.parameters, &self.cookie)?);
         }
-        Run::prepare(&self.parameters, true, sockets)
+        Run::prepare(&self.parameters, true, sockets, data)
             .map_err(|error| format!("unable to create a new stream: {}", connect::said(&error)))
     }
 

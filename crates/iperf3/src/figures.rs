@@ -93,6 +93,27 @@ pub struct Totals {
     pub congestion: Option<String>,
     /// State of TCP of the first stream.
     pub tcp: Option<TcpFacts>,
+    /// Where the data of the streams came from, or went to.
+    pub file: Option<DataFile>,
+}
+
+/// A file with the data of streams (`-F`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DataFile {
+    /// Its name, as it was given.
+    pub name: String,
+    /// Its size at the end, bytes.
+    pub size: u64,
+}
+
+impl DataFile {
+    /// The share of the file that was moved, percent. All of a file without a size is.
+    pub const fn percent(&self, bytes: u64) -> u64 {
+        match (bytes.saturating_mul(100)).checked_div(self.size) {
+            Some(percent) => percent,
+            None => 100,
+        }
+    }
 }
 
 /// Length of blocks or datagrams of a test.

@@ -10,7 +10,7 @@ use netperf_model::figures::percent;
 use crate::messages::{Parameters, Protocol, Results, ServerOutput, StreamDirection};
 
 use self::node::{JsonNode, plain};
-use super::figures::{Extremes, SocketBuffers, StreamFigures, StreamInterval, Totals};
+use super::figures::{DataFile, Extremes, SocketBuffers, StreamFigures, StreamInterval, Totals};
 use super::text::{TextView, bits, of_peer, sum};
 use crate::defaults::VERSION;
 
@@ -424,10 +424,11 @@ impl Json<'_> {
         let mut receiver = vec![socket];
         receiver.extend(times((0.0, received_end), received.bytes));
         receiver.push(("sender", plain(ends.sends)));
-        JsonNode::Object(vec![
-            ("sender", JsonNode::Object(sender)),
-            ("receiver", JsonNode::Object(receiver)),
-        ])
+        let mut keys = vec![("sender", JsonNode::Object(sender))];
+        let file = self.totals.and_then(|totals| totals.file.as_ref());
+        keys.extend(file.map(|file| ("diskfile", of_file(file, sent.bytes, received.bytes))));
+        keys.push(("receiver", JsonNode::Object(receiver)));
+        JsonNode::Object(keys)
     }
 
     /// True if values that only a sender has are shown.
@@ -516,6 +517,18 @@ struct Ends {
     received: (StreamFigures, f64),
     /// This end sends.
     sends: bool,
+}
+
+/// The file with the data of a stream.
+fn of_file(file: &DataFile, sent: u64, received: u64) -> JsonNode {
+    JsonNode::Object(vec![
+        ("sent", plain(sent)),
+        ("received", plain(received)),
+        ("size", plain(file.size)),
+        ("percent_sent", plain(file.percent(sent))),
+        ("percent_received", plain(file.percent(received))),
+        ("filename", plain(file.name.clone())),
+    ])
 }
 
 fn times((start, end): (f64, f64), bytes: u64) -> Vec<(&'static str, JsonNode)> {

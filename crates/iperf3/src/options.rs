@@ -101,6 +101,8 @@ pub struct Iperf3Client {
     pub connect_timeout: Option<Duration>,
     /// Parameters that an option sets as they are sent.
     pub parameters: Parameters,
+    /// `-F`: where the data comes from, or goes to.
+    pub file: Option<String>,
 }
 
 /// A server.
@@ -230,6 +232,12 @@ impl OptionsRead {
         let length = client.length.filter(|length| *length > 0);
         if client.udp && length.is_some_and(|length| !(16..=65_507).contains(&length)) {
             return error("block size invalid (minimum = 16 bytes, maximum = 65507 bytes)");
+        }
+        if client.file.is_some() && client.udp {
+            return error("-F, --file is served with TCP alone, not with -u");
+        }
+        if client.file.is_some() && client.bidirectional {
+            return error("-F, --file is served in one direction, not with --bidir");
         }
         let receives = client.reverse || client.bidirectional;
         if client.common.receive_timeout.is_some() && !receives {

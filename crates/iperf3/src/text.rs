@@ -6,7 +6,7 @@ use netperf_model::figures::{count, four_columns, percent, prefixed, two_digits}
 
 use crate::messages::{Parameters, Protocol, Results, StreamDirection, StreamResults};
 
-use super::figures::{StreamFigures, StreamInfo, StreamInterval, Totals};
+use super::figures::{DataFile, StreamFigures, StreamInfo, StreamInterval, Totals};
 
 /// Line between parts.
 pub const RULE: &str = "- - - - - - - - - - - - - - - - - - - - - - - - -\n";
@@ -35,6 +35,16 @@ fn quantity(value: f64, factor: f64, power: Option<u32>, unit: &str) -> String {
 /// A number of bytes.
 pub fn transfer(bytes: u64) -> String {
     quantity(count(bytes), 1024.0, None, "Bytes")
+}
+
+/// The row about the file with the data of a stream.
+fn of_file(file: &DataFile, bytes: u64) -> String {
+    let amount = |bytes: u64| quantity(count(bytes), 1024.0, None, "Byte");
+    let (moved, size, percent) = (amount(bytes), amount(file.size), file.percent(bytes));
+    format!(
+        "        Sent {moved} / {size} ({percent}%) of {}\n",
+        file.name
+    )
 }
 
 /// A rate of bits per second in the unit of a letter (`-f`).
@@ -226,7 +236,12 @@ impl TextView {
                 let end = totals.ends.get(position).copied().unwrap_or_default();
                 let other = peer.and_then(|peer| peer.of(info.id)).copied();
                 let known = other.map(|other| of_peer(Some(other)));
-                text.push_str(&self.last_rows(&id, &group, (figures, end), known));
+                let mut rows = self.last_rows(&id, &group, (figures, end), known);
+                if let Some(file) = &totals.file {
+                    let at = rows.find('\n').map_or(rows.len(), |at| at + 1);
+                    rows.insert_str(at, &of_file(file, figures.bytes));
+                }
+                text.push_str(&rows);
                 own.push(figures);
                 others.extend(known);
             }

@@ -5,10 +5,12 @@
 //! cache line, which other threads read for intervals. The owner of the streams decides when they
 //! end: there is no alarm. Blocked calls return at least every [`PATIENCE`].
 
+mod data_file;
 mod hooks;
 mod move_data;
 mod stop;
 
+use std::fs::File;
 use std::io;
 use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, mpsc};
@@ -63,6 +65,8 @@ pub struct StreamSocket {
     pub sends: bool,
     /// Bytes after which a sender stops.
     pub amount: Option<u64>,
+    /// Where the data of a connection comes from, or goes to: its end ends a sender.
+    pub file: Option<File>,
 }
 
 /// Counts of a stream as they are now.

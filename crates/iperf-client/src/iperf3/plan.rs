@@ -33,6 +33,8 @@ pub struct Iperf3Plan {
     pub connect_timeout: Option<Duration>,
     /// Seconds of an interval; 0 for none.
     pub interval: f64,
+    /// Where the data comes from, or goes to.
+    pub file: Option<String>,
     /// The length of a datagram is 0 if the path determines it.
     pub parameters: Parameters,
 }
@@ -53,6 +55,7 @@ impl Iperf3Plan {
             own_port: args.own_port,
             connect_timeout: args.connect_timeout,
             interval: common.interval.unwrap_or(INTERVAL),
+            file: args.file.clone(),
             parameters: parameters(args),
         }
     }

@@ -3,6 +3,7 @@
 
 mod documents;
 mod faults;
+mod files;
 mod golden;
 mod live;
 mod scripts;

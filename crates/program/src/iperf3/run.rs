@@ -1,12 +1,14 @@
 //! The streams of a test while they run: intervals, the part that counts, and the results.
 
+use std::fs::{File, OpenOptions};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::time::Duration;
 
 use netperf_engine::streams::{StreamReading, StreamSocket, Streams, StreamsPlan};
 use netperf_iperf3::figures::{
-    Extremes, SocketBuffers, StreamFigures, StreamInfo, StreamInterval, Totals, amount, block,
-    wanted,
+    DataFile, Extremes, SocketBuffers, StreamFigures, StreamInfo, StreamInterval, Totals, amount,
+    block, wanted,
 };
 use netperf_iperf3::messages::{Counter, Parameters, Protocol};
 use netperf_measure::clock::{self, Moment};
@@ -54,6 +56,8 @@ pub struct Run {
     is_client: bool,
     /// Client's end, which an amount ends.
     by_amount: bool,
+    /// Where the data comes from, or goes to.
+    file: Option<String>,
     /// Start of the part that counts, and the readings at it.
     begun: u64,
     base: Vec<StreamSample>,
@@ -76,18 +80,22 @@ struct StreamSample {
 impl Run {
     /// Prepares the streams of one end, given in the order in which they were opened.
     ///
+    /// With a file, its contents are sent, or what arrives is stored in it.
+    ///
     /// # Errors
     /// As [`Streams::prepare`].
     pub fn prepare(
         parameters: &Parameters,
         is_client: bool,
         sockets: Vec<Socket>,
+        data: Option<(File, String)>,
     ) -> std::io::Result<Self> {
         let udp = parameters.protocol == Protocol::Udp;
         let mut infos = Vec::new();
         let mut watched = Vec::new();
         let mut all = Vec::new();
         let buffers = buffers_of(sockets.first());
+        let (data, file) = data.unzip();
         for (position, socket) in (0..).zip(sockets) {
             let sends = parameters.client_sends(position) == is_client;
             let (local, remote) = addresses(&socket);
@@ -105,6 +113,7 @@ impl Run {
                 socket,
                 sends,
                 amount,
+                file: data.as_ref().map(File::try_clone).transpose()?,
             });
         }
         let count = all.len();
@@ -116,6 +125,7 @@ impl Run {
             udp,
             is_client,
             by_amount: is_client && (parameters.num > 0 || parameters.blockcount > 0),
+            file,
             begun: 0,
             base: vec![StreamSample::default(); count],
             intervals: Intervals::begin(0, vec![StreamSample::default(); count]),
@@ -198,7 +208,8 @@ impl Run {
     pub fn is_over(&self, parameters: &Parameters) -> bool {
         let readings = self.streams.read();
         let failed = readings.iter().any(|one| one.errno != 0);
-        if failed || !self.by_amount {
+        let by_file = self.file.is_some() && !self.receives_only();
+        if failed || !(self.by_amount || by_file) {
             return failed;
         }
         let mut senders = readings.iter().zip(&self.infos);
@@ -335,6 +346,10 @@ impl Run {
             tcp: first
                 .and_then(|socket| tcp::info(socket.as_fd()).ok())
                 .map(tcp_facts),
+            file: self.file.as_deref().map(|name| DataFile {
+                name: name.to_owned(),
+                size: std::fs::metadata(name).map_or(0, |file| file.len()),
+            }),
         };
         ((moved || !intervals_before).then_some(last), totals)
     }
@@ -343,6 +358,20 @@ impl Run {
     pub fn close(&mut self) {
         self.watched.clear();
     }
+}
+
+/// Opens the file whose contents are sent, or in which what arrives is stored. All streams share
+/// it.
+///
+/// # Errors
+/// Whatever open(2) reports.
+pub fn data_file(name: &str, sends: bool) -> std::io::Result<File> {
+    if sends {
+        return File::open(name);
+    }
+    let mut options = OpenOptions::new();
+    let options = options.write(true).create(true).truncate(true);
+    options.mode(0o600).open(name)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "2^53 ns are three months")]

@@ -230,7 +230,7 @@ impl Iperf3Session<'_> {
     /// Prepares the streams. Returns false if the test has failed.
     fn prepare(&mut self, machine: &mut ServerTest) -> bool {
         let sockets = std::mem::take(&mut self.sockets);
-        match Run::prepare(&self.parameters, false, sockets) {
+        match Run::prepare(&self.parameters, false, sockets, None) {
             Ok(run) => {
                 self.report.connected(&run);
                 self.run = Some(run);

@@ -11,6 +11,7 @@ use netperf_transport::open::transfer::{self, TransferEndpoint};
 use netperf_transport::{Endpoint, Received, Sent, payload};
 
 use super::super::pace::TransferPace;
+use super::data_file::FileData;
 use super::hooks::StreamHooks;
 use super::stop::StreamStop;
 use super::{DatagramFormat, PATIENCE, Shared, StreamCounts, StreamSocket, StreamsPlan};
@@ -80,6 +81,8 @@ pub(super) struct ReadyStream<F> {
     pace: Option<TransferPace>,
     format: Option<F>,
     size: usize,
+    /// Where the data of a connection comes from, or goes to.
+    data: Option<File>,
 }
 
 /// Prepares a stream. `is_eager` is whether a receiver of datagrams polls before it sleeps.
@@ -92,6 +95,7 @@ pub(super) fn ready<F: DatagramFormat>(
         socket,
         sends,
         amount,
+        file: data,
     } = stream;
     without::set_patience(socket.as_fd(), Some(PATIENCE))?;
     let size = plan.size.max(1);
@@ -102,7 +106,8 @@ pub(super) fn ready<F: DatagramFormat>(
             transfer::datagram_receiver(socket, size, polls)?
         }
         (false, true) => {
-            let file = plan.zerocopy.then(|| payload_file(size, plan.digits));
+            let zerocopy = plan.zerocopy && data.is_none();
+            let file = zerocopy.then(|| payload_file(size, plan.digits));
             (transfer::stream_sender(socket, file.transpose()?), size)
         }
         (false, false) => (transfer::stream_receiver(socket, size), size),
@@ -135,6 +140,7 @@ pub(super) fn ready<F: DatagramFormat>(
             .map(|rate| TransferPace::new(rate / 8.0, blocks)),
         format: plan.datagrams,
         size,
+        data,
     })
 }
 
@@ -190,6 +196,7 @@ impl<F: DatagramFormat> ReadyStream<F> {
             pace,
             format,
             size,
+            data,
         } = self;
         let mut stop = StreamStop::new(shared, &counts.moved, sends);
         let mut hooks = StreamHooks {
@@ -210,20 +217,35 @@ impl<F: DatagramFormat> ReadyStream<F> {
             hooks: &mut hooks,
         };
         let ring = &mut ring;
-        let ended = match endpoint {
-            TransferEndpoint::Tcp(tcp) if sends => stream::send(&mut Patient(tcp), ring, context),
-            TransferEndpoint::Tcp(tcp) => stream::receive(&mut Patient(tcp), ring, context),
-            TransferEndpoint::File(file) => stream::send(&mut Patient(file), ring, context),
-            TransferEndpoint::Datagrams(udp) => stream::send(&mut Patient(udp), ring, context),
-            TransferEndpoint::BatchedSend(sender) => {
+        let ended = match (endpoint, data) {
+            (TransferEndpoint::Tcp(tcp), Some(file)) => {
+                let mut data = Patient(FileData::new(tcp, file, size));
+                if sends {
+                    stream::send(&mut data, ring, context)
+                } else {
+                    stream::receive(&mut data, ring, context)
+                }
+            }
+            (TransferEndpoint::Tcp(tcp), None) if sends => {
+                stream::send(&mut Patient(tcp), ring, context)
+            }
+            (TransferEndpoint::Tcp(tcp), None) => stream::receive(&mut Patient(tcp), ring, context),
+            (TransferEndpoint::File(file), _) => stream::send(&mut Patient(file), ring, context),
+            (TransferEndpoint::Datagrams(udp), _) => stream::send(&mut Patient(udp), ring, context),
+            (TransferEndpoint::BatchedSend(sender), _) => {
                 stream::send(&mut Patient(sender), ring, context)
             }
-            TransferEndpoint::BatchedRecv(receiver) => {
+            (TransferEndpoint::BatchedRecv(receiver), _) => {
                 stream::receive(&mut Patient(receiver), ring, context)
             }
-            TransferEndpoint::EagerRecv(receiver) => {
+            (TransferEndpoint::EagerRecv(receiver), _) => {
                 stream::receive(&mut Patient(receiver), ring, context)
             }
+        };
+        let ended = match ended {
+            // That of a file: a socket reports none.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(Ended::Complete),
+            ended => ended,
         };
         let last = stop.last_arrival();
         (ended, last)

@@ -52,6 +52,7 @@ fn stream(socket: Socket, sends: bool, amount: Option<u64>) -> StreamSocket {
         socket,
         sends,
         amount,
+        file: None,
     }
 }
 

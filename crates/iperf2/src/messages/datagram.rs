@@ -11,6 +11,8 @@ pub const STAMP: usize = 16;
 pub const CLASSIC_STAMP: usize = 12;
 /// Numbers of this magnitude are those of final datagrams with only the sign bit set.
 const SIGN_ONLY: u64 = 1 << 30;
+/// No client has so many threads, and flags of iperf 2.1 are larger.
+const MOST_THREADS: u32 = 1 << 16;
 /// Length of the block of frames.
 const FRAMES_LEN: usize = 32;
 
@@ -24,11 +26,24 @@ pub enum DatagramLayout {
 }
 
 impl DatagramLayout {
-    /// The layout of a flow by its first datagram: the numbers of clients of
-    /// iperf 2.0 begin with 0, those of 2.1 with 1.
+    /// The layout of a flow by the datagram that arrives first, whichever that is. The word at byte
+    /// 12 is the upper half of a number, or flags or digits of iperf 2.0; where it is 0, the next is
+    /// flags, digits, or the number of threads of iperf 2.0. Of a datagram that is too short the
+    /// number decides: those of iperf 2.0 begin with 0, those of 2.1 with 1.
     #[must_use]
     pub fn of_first(bytes: &[u8]) -> Self {
-        if bytes.first_chunk() == Some(&[0; 4]) {
+        let word = |at: usize| {
+            let word = bytes.get(at..)?.first_chunk::<4>()?;
+            Some(u32::from_be_bytes(*word))
+        };
+        let is_classic = match (word(12), word(16)) {
+            (Some(0), Some(1..MOST_THREADS)) => true,
+            // Flags, digits, or those of short datagrams with trip times.
+            (Some(0), Some(MOST_THREADS..)) | (Some(u32::MAX), _) => false,
+            (Some(1..), _) => true,
+            _ => word(0) == Some(0),
+        };
+        if is_classic {
             Self::Classic
         } else {
             Self::Modern

@@ -169,6 +169,30 @@ fn every_captured_datagram_decodes_and_encodes_to_the_same_bytes() {
     assert!(seen["data"] > 200, "{seen:?}");
 }
 
+/// What a client sends is known by any of its datagrams: the first may be lost.
+#[test]
+fn layout_of_a_flow_is_known_by_whichever_datagram_arrives_first() {
+    let mut seen = [0, 0];
+    for exchange in exchanges() {
+        let name = exchange["name"].as_str().expect("a name");
+        for flow in exchange["udp"].as_array().into_iter().flatten() {
+            let datagrams = flow["datagrams"].as_array().expect("datagrams");
+            let layout = layout(datagrams);
+            let data = datagrams.iter().filter(|one| one["kind"] == "data");
+            let data = data.map(bytes).filter(|bytes| bytes.len() >= 20);
+            for (number, datagram) in data.enumerate() {
+                assert_eq!(
+                    DatagramLayout::of_first(&datagram),
+                    layout,
+                    "{name} {number}"
+                );
+                seen[usize::from(layout == DatagramLayout::Modern)] += 1;
+            }
+        }
+    }
+    assert!(seen.iter().all(|count| *count > 20), "{seen:?}");
+}
+
 /// Layout of a flow by the number of its first datagram.
 fn layout(datagrams: &[Value]) -> DatagramLayout {
     DatagramLayout::of_first(&bytes(&datagrams[0]))

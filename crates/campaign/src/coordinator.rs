@@ -18,6 +18,7 @@ use std::collections::BTreeSet;
 pub use action::{CellTurn, CoordinatorAction, CoordinatorInput, TokenBytes};
 
 use crate::inventory::InventoryMember;
+use crate::outcome::RoundSums;
 use crate::outliers::Suspect;
 use crate::pattern::Cell;
 use crate::plan::CampaignPlan;
@@ -121,6 +122,8 @@ pub struct CampaignCoordinator {
     broken: Option<String>,
     /// Largest error of a window whose cell is in that file, seconds.
     cut: Option<f64>,
+    /// Sums of the cells that are in that file.
+    sums: RoundSums,
     /// Suspected outliers.
     suspects: Vec<Suspect>,
     /// A signal came that was not obeyed yet.
@@ -151,6 +154,7 @@ impl CampaignCoordinator {
             refusal: None,
             broken: None,
             cut: None,
+            sums: RoundSums::default(),
             suspects: Vec::new(),
             interrupted: false,
             next_beat: 0,

@@ -1,6 +1,8 @@
 //! The result of a campaign: one document, and its text.
 
 mod figures;
+mod sums;
+mod sums_text;
 mod text;
 
 use netperf_web::JsonWeight;
@@ -17,6 +19,7 @@ use crate::plan::CampaignPlan;
 use crate::protocol::MOST_MEMBERS;
 
 pub use figures::{CellFigure, CellFigures, FIGURES};
+pub use sums::{MemberSum, RoundSum, RoundSums};
 
 /// Most memory of the values of a document, bytes.
 const HEAVIEST: u64 = 1 << 30;
@@ -55,6 +58,9 @@ pub struct CampaignDocument {
     /// The file of the cells (`--cells`); absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cells_file: Option<String>,
+    /// Sums of rounds of several cells, or with CPU utilisation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sums: Vec<RoundSum>,
     /// Cells that were measured again, since they looked like outliers.
     #[serde(default)]
     pub cells_again: Vec<CampaignCell>,
@@ -193,7 +199,8 @@ impl CampaignDocument {
     /// median of all rounds in each cell.
     #[must_use]
     pub fn matrices(&self) -> Vec<Matrix> {
-        matrices(self.matrix_members(), &self.cells)
+        let has_several = !self.plan.groups.is_empty();
+        matrices(self.matrix_members(), &self.cells, has_several)
     }
 
     /// The members as matrices name them.
@@ -259,14 +266,17 @@ pub fn matrix_members<'m>(
     members.map(member).collect()
 }
 
-/// The matrices of cells: of those figures that have values.
-#[must_use]
-pub fn matrices(members: Vec<MatrixMember>, cells: &[CampaignCell]) -> Vec<Matrix> {
+/// The matrices of cells: of those figures that have values. Of several tests, not each has each
+/// figure.
+fn matrices(members: Vec<MatrixMember>, cells: &[CampaignCell], has_several: bool) -> Vec<Matrix> {
     let mut found = Vec::new();
     for figure in &FIGURES {
         let mut matrix = Matrix::new(figure.of_matrix(), members.clone());
         for one in cells {
             let value = (figure.value)(&one.figures);
+            if has_several && value.is_none() && one.missing.is_none() {
+                continue;
+            }
             matrix.join(
                 one.cell(),
                 value.ok_or(one.missing.as_deref().unwrap_or(NO_VALUE)),

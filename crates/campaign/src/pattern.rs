@@ -27,6 +27,8 @@ pub enum Pattern {
     Ring,
     /// Cells that the plan names, in rounds of disjoint ones.
     List,
+    /// Several tests, each between groups of members, at the same time.
+    Groups,
 }
 
 /// A sender and a receiver, by index.
@@ -69,7 +71,7 @@ pub struct PatternRequest {
     pub directions: PairDirections,
     /// The one member of [`Pattern::Incast`] and [`Pattern::Fanout`].
     pub hub: usize,
-    /// The cells of [`Pattern::List`].
+    /// The cells of [`Pattern::List`] and [`Pattern::Groups`].
     pub list: Vec<Cell>,
     /// Number of random [`Pattern::Bisection`]s, a round for each. With 0, there is one: the
     /// first half of the members in the order of their labels sends to the second.

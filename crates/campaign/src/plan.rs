@@ -1,5 +1,7 @@
 //! The plan of a campaign: who measures what to whom, and how long.
 
+mod groups;
+
 use std::num::NonZeroUsize;
 
 use serde::{Deserialize, Serialize};
@@ -9,6 +11,8 @@ use crate::inventory::InventoryMember;
 use crate::pattern::{Cell, PairDirections, Pattern, PatternRequest, ScheduleMembers, Uplinks};
 use crate::protocol::LoadParts;
 use crate::schedule::RoundSchedule;
+
+pub use self::groups::{CellWords, PlanGroup};
 
 /// Reaction to the loss of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,7 +30,8 @@ pub enum OnFailure {
 pub struct CampaignPlan {
     /// Pattern of senders and receivers.
     pub pattern: Pattern,
-    /// The test, such as `TCP_STREAM`.
+    /// The test, such as `TCP_STREAM`; all tests of groups.
+    #[serde(default)]
     pub test: String,
     /// Further words of its command line, such as `["--flows", "4", "--", "-m", "16K"]`.
     #[serde(default)]
@@ -50,6 +55,9 @@ pub struct CampaignPlan {
     /// Pairs of the pattern list: sender and receiver.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pairs: Vec<(String, String)>,
+    /// Tests of the pattern groups, which run at the same time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<PlanGroup>,
     /// Order of members in the pattern pairs.
     #[serde(default)]
     pub seed: u64,
@@ -123,6 +131,12 @@ pub enum BadCampaignPlan {
     Value(String),
 }
 
+/// The words of a test.
+fn words_of(test: &str, options: &[String]) -> Vec<String> {
+    let test = ["-t".to_owned(), test.to_owned()];
+    test.into_iter().chain(options.iter().cloned()).collect()
+}
+
 fn bad<T>(text: String) -> Result<T, BadCampaignPlan> {
     Err(BadCampaignPlan::Value(text))
 }
@@ -163,7 +177,7 @@ impl CampaignPlan {
     /// # Errors
     /// The first error.
     pub fn read(text: &str) -> Result<Self, BadCampaignPlan> {
-        let plan: Self = toml::from_str(text).map_err(|error| {
+        let mut plan: Self = toml::from_str(text).map_err(|error| {
             let line = error.span().map(|span| {
                 let before = text.get(..span.start).unwrap_or_default();
                 before.matches('\n').count() + 1
@@ -174,6 +188,9 @@ impl CampaignPlan {
             )
         })?;
         plan.check()?;
+        if !plan.groups.is_empty() {
+            plan.test = plan.tests().join(" + ");
+        }
         Ok(plan)
     }
 
@@ -201,6 +218,16 @@ impl CampaignPlan {
         if (self.pattern == Pattern::List) == self.pairs.is_empty() {
             return bad("the pattern list, and no other, has pairs = [[\"a\", \"b\"]]".to_owned());
         }
+        if (self.pattern == Pattern::Groups) == self.groups.is_empty() {
+            return bad("the pattern groups, and no other, has [[groups]]".to_owned());
+        }
+        let has_test = !self.test.is_empty() || !self.options.is_empty();
+        if self.groups.is_empty() && self.test.is_empty() {
+            return bad("a key is missing: test".to_owned());
+        }
+        if !self.groups.is_empty() && has_test {
+            return bad("each of the groups has its own test and options".to_owned());
+        }
         let hub = matches!(self.pattern, Pattern::Incast | Pattern::Fanout);
         if self.hub.is_some() && !hub {
             return bad("hub is for the patterns incast and fanout".to_owned());
@@ -217,7 +244,8 @@ impl CampaignPlan {
             | Pattern::Incast
             | Pattern::Fanout
             | Pattern::Bisection
-            | Pattern::Ring => OnFailure::Abort,
+            | Pattern::Ring
+            | Pattern::Groups => OnFailure::Abort,
         };
         self.on_failure.unwrap_or(usual)
     }
@@ -238,13 +266,38 @@ impl CampaignPlan {
         }
     }
 
-    /// Words of each load.
+    /// The names of its tests, each once.
+    fn tests(&self) -> Vec<&str> {
+        let mut tests: Vec<&str> = Vec::new();
+        for group in &self.groups {
+            if !tests.contains(&group.test.as_str()) {
+                tests.push(&group.test);
+            }
+        }
+        tests
+    }
+
+    /// Each test with the words of its loads.
     #[must_use]
-    pub fn words(&self) -> Vec<String> {
-        let test = ["-t".to_owned(), self.test.clone()];
-        test.into_iter()
-            .chain(self.options.iter().cloned())
+    pub fn loads(&self) -> Vec<(&str, Vec<String>)> {
+        if self.groups.is_empty() {
+            return vec![(self.test.as_str(), words_of(&self.test, &self.options))];
+        }
+        let groups = self.groups.iter();
+        groups
+            .map(|one| (one.test.as_str(), words_of(&one.test, &one.options)))
             .collect()
+    }
+
+    /// Words of the load of each cell of these members.
+    ///
+    /// # Errors
+    /// When groups are empty or not apart.
+    pub fn words(&self, members: &[InventoryMember]) -> Result<CellWords, BadCampaignPlan> {
+        if self.groups.is_empty() {
+            return Ok(CellWords::of_all(words_of(&self.test, &self.options)));
+        }
+        CellWords::of_groups(&self.groups, members)
     }
 
     /// True if the cells of a round share no host.
@@ -263,6 +316,7 @@ impl CampaignPlan {
             Pattern::Fanout => "fanout",
             Pattern::Bisection => "bisection",
             Pattern::Ring => "ring",
+            Pattern::Groups => "groups",
             Pattern::List => "list",
         }
     }
@@ -325,7 +379,12 @@ impl CampaignPlan {
                 to: index(to)?,
             })
         };
-        let list: Result<_, BadCampaignPlan> = self.pairs.iter().map(cell).collect();
+        let list: Result<Vec<Cell>, BadCampaignPlan> = self.pairs.iter().map(cell).collect();
+        let list = if self.pattern == Pattern::Groups {
+            Ok(self.words(members)?.cells())
+        } else {
+            list
+        };
         let request = PatternRequest {
             directions: self.directions,
             hub: hub.unwrap_or_default(),
@@ -428,6 +487,48 @@ mod tests {
         assert_eq!(said.to_string(), "z is not in the inventory");
         let back = "pattern = \"list\"\ntest = \"x\"\npairs = [[\"old\", \"a\"]]";
         assert!(rounds(back).is_err());
+    }
+
+    #[test]
+    fn groups_have_tests_of_their_own_at_the_same_time() {
+        let members = inventory::read(
+            "a rack=x\nb rack=x\nc\nold agent=no\n".as_bytes(),
+            &crate::inventory::InventoryOptions::default(),
+        )
+        .unwrap();
+        let text = |from: &str, to: &str| {
+            format!(
+                "pattern = \"groups\"\n[[groups]]\ntest = \"TCP_STREAM\"\noptions = [\"-c\"]\n\
+                 from = [\"rack=x\"]\nto = [\"c\", \"old\"]\n[[groups]]\ntest = \"TCP_RR\"\n\
+                 from = [\"{from}\"]\nto = [\"{to}\"]\n"
+            )
+        };
+        let cell = |from, to| Cell { from, to };
+        let plan = CampaignPlan::read(&text("c", "rack=x")).unwrap();
+        assert_eq!(plan.test, "TCP_STREAM + TCP_RR");
+        assert_eq!(plan.on_failure(), OnFailure::Abort);
+        let bulk = [cell(0, 2), cell(0, 3), cell(1, 2), cell(1, 3)];
+        let requests = [cell(2, 0), cell(2, 1)];
+        let rounds = plan.rounds(&members).unwrap().rounds;
+        assert_eq!(rounds, [[&bulk[..], &requests[..]].concat()]);
+        let words = plan.words(&members).unwrap();
+        assert_eq!(words.of(cell(1, 3)), ["-t", "TCP_STREAM", "-c"]);
+        assert_eq!(words.of(cell(2, 1)), ["-t", "TCP_RR"]);
+        let said = |text: &str| {
+            let plan = CampaignPlan::read(text)?;
+            plan.rounds(&members).map(|_| ())
+        };
+        let said = |text: &str| said(text).unwrap_err().to_string();
+        let twice = said(&text("a", "c"));
+        assert!(twice.starts_with("a -> c is in two groups"), "{twice}");
+        let nobody = said(&text("rack=y", "c"));
+        assert_eq!(nobody, "rack=y is no name and no label of the inventory");
+        assert_eq!(said(&text("old", "c")), "member 3 cannot send");
+        assert!(said("pattern = \"groups\"").contains("[[groups]]"));
+        let other = "pattern = \"mesh\"\n[[groups]]\ntest = \"x\"\nfrom = []\nto = []";
+        assert!(said(other).contains("[[groups]]"));
+        let both = text("c", "a").replacen('\n', "\ntest = \"x\"\n", 1);
+        assert!(said(&both).contains("its own test"));
     }
 
     #[test]

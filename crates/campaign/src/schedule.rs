@@ -73,6 +73,7 @@ impl RoundSchedule {
         let (rounds, isolation) = match request.pattern {
             Pattern::Pairs => pairs(request, members),
             Pattern::List => (one_by_one(&request.list, members), isolation(members)),
+            Pattern::Groups => (vec![request.list.clone()], Isolation::None),
             Pattern::Mesh | Pattern::Incast | Pattern::Fanout => {
                 (vec![at_once(request, members.count)], Isolation::None)
             }
@@ -117,7 +118,7 @@ fn check(request: &PatternRequest, members: &ScheduleMembers) -> Result<(), Unsc
     if hub && request.hub >= members.count {
         return Err(Unschedulable::UnknownMember(request.hub));
     }
-    if request.pattern != Pattern::List {
+    if !matches!(request.pattern, Pattern::List | Pattern::Groups) {
         return Ok(());
     }
     let receive_only: BTreeSet<usize> = members.receive_only.iter().copied().collect();
@@ -229,7 +230,12 @@ fn at_once(request: &PatternRequest, count: usize) -> Vec<Cell> {
     match request.pattern {
         Pattern::Incast => to_hub.collect(),
         Pattern::Fanout => to_hub.map(Cell::back).collect(),
-        Pattern::Mesh | Pattern::Pairs | Pattern::Bisection | Pattern::Ring | Pattern::List => {
+        Pattern::Mesh
+        | Pattern::Pairs
+        | Pattern::Bisection
+        | Pattern::Ring
+        | Pattern::List
+        | Pattern::Groups => {
             let of = |from: usize| (0..count).map(move |to| Cell { from, to });
             (0..count).flat_map(of).collect()
         }

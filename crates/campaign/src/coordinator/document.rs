@@ -79,6 +79,9 @@ impl CampaignCoordinator {
         }
         let complete =
             self.ended.is_none() && !self.members.has_losses() && cells_measured == cells_planned;
+        let mut sums = self.sums.clone();
+        cells.iter().for_each(|cell| sums.add(cell));
+        let members = self.members();
         CampaignDocument {
             format: FORMAT.to_owned(),
             campaign: self.facts.id.clone(),
@@ -86,10 +89,11 @@ impl CampaignCoordinator {
             plan: self.facts.plan.clone(),
             complete,
             ended: self.ended.clone(),
-            members: self.members(),
             cut_error_seconds: worst,
             cells_planned,
             cells_measured,
+            sums: sums.of(&members),
+            members,
             cells,
             cells_file: self.facts.cells_file.clone(),
             cells_again: of(true).collect(),

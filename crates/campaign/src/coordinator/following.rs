@@ -147,6 +147,9 @@ impl CampaignCoordinator {
                 let cut = window.cut_error_seconds;
                 self.cut = Some(self.cut.map_or(cut, |worst| worst.max(cut)));
             }
+            if !again {
+                self.sums.add(&cell);
+            }
             self.cells.written(number);
         }
         self.act(CoordinatorAction::Cell(Box::new(cell), CellTurn::of(again)));

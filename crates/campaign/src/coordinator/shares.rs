@@ -3,8 +3,9 @@
 use super::action::TokenBytes;
 use super::cells::{CampaignCells, LoadPart};
 use super::member::MemberRuns;
+use crate::inventory::InventoryMember;
 use crate::pattern::Cell;
-use crate::plan::CampaignPlan;
+use crate::plan::{CampaignPlan, CellWords};
 use crate::protocol::{CampaignLoad, LoadParts, PairToken, Preparation, RosterEntry, TokenDigits};
 
 /// Bytes of a token.
@@ -35,7 +36,7 @@ pub(super) struct LoadShares {
     tokens: TokenBytes,
     /// The pairs of each receiver.
     accepts: Vec<Vec<u32>>,
-    words: Vec<String>,
+    words: CellWords,
     parts: LoadParts,
 }
 
@@ -52,6 +53,8 @@ impl LoadShares {
                 own.push((id, cell.to, load.part));
             }
         }
+        // The rounds of the same members were made.
+        let entries: Vec<InventoryMember> = members.entries().cloned().collect();
         let pairs = pairs_with_token(members, cells);
         let mut accepts = vec![Vec::new(); members.len()];
         for (number, cell) in (0..).zip(&pairs) {
@@ -65,7 +68,7 @@ impl LoadShares {
             pairs,
             tokens,
             accepts,
-            words: plan.words(),
+            words: plan.words(&entries).unwrap_or_default(),
             parts: plan.parts(),
         }
     }
@@ -85,7 +88,7 @@ impl LoadShares {
             id: *id,
             to: *to,
             words: match part {
-                LoadPart::Test => self.words.clone(),
+                LoadPart::Test => self.words.of(Cell { from: own, to: *to }).to_vec(),
                 LoadPart::Loaded | LoadPart::Unloaded => CampaignPlan::probe_words(),
             },
             parts: self.parts,

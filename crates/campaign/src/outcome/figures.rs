@@ -82,6 +82,12 @@ pub struct CellFigures {
     pub lost_share: Option<f64>,
     /// Retransmitted segments of the sender.
     pub retransmitted_segments: Option<f64>,
+    /// CPU utilisation of the sender's host, percent (`-c`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sender_cpu_percent: Option<f64>,
+    /// CPU utilisation of the receiver's host, percent (`-C`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receiver_cpu_percent: Option<f64>,
     /// Median latency of the probes without load, seconds (`probe` of the plan).
     #[serde(default)]
     pub unloaded_latency_p50_seconds: Option<f64>,
@@ -127,6 +133,8 @@ impl CellFigures {
             latency_p99_seconds: percentile(99.0),
             lost_share: lost.filter(|_| one_way),
             retransmitted_segments: number(&run["local"]["retransmitted_segments"]),
+            sender_cpu_percent: number(&run["local"]["cpu"]["busy_percent"]),
+            receiver_cpu_percent: number(&run["remote"]["cpu"]["busy_percent"]),
             ..Self::default()
         }
     }

@@ -8,7 +8,7 @@ use netperf_text::escape;
 use netperf_web::table::Table;
 use netperf_web::{MatrixReport, ReportedMatrix, TooLarge};
 
-use super::{CampaignDocument, CampaignMember};
+use super::{CampaignDocument, CampaignMember, sums_text};
 use crate::matrix::{Matrix, MatrixView};
 use crate::progress::plural;
 
@@ -75,6 +75,9 @@ impl CampaignDocument {
                 add_line(&mut text, format!("{}: {said}; {note}", matrix.figure.name));
             }
         }
+        for words in self.sums_of_rounds() {
+            add_line(&mut text, words);
+        }
         add_line(&mut text, String::new());
         add_line(
             &mut text,
@@ -116,6 +119,18 @@ impl CampaignDocument {
         if hidden > 0 {
             add_line(text, format!("and {hidden} more missing cells: see --json"));
         }
+    }
+
+    /// The sums of patterns whose loads run at the same time, and of tests with CPU utilisation,
+    /// below an empty line.
+    fn sums_of_rounds(&self) -> Vec<String> {
+        let mut members = self.sums.iter().flat_map(|sum| &sum.members);
+        let has_cpu = members.any(|one| one.cpu_percent.is_some());
+        if self.sums.is_empty() || (self.plan.has_disjoint_rounds() && !has_cpu) {
+            return Vec::new();
+        }
+        let lines = sums_text::lines(&self.sums, &self.members);
+        std::iter::once(String::new()).chain(lines).collect()
     }
 
     /// The outliers of a matrix that hold, each with its second value in words.
@@ -314,6 +329,7 @@ mod tests {
             cells_measured: 1,
             cells: vec![cell(0, 1, Some(5e9)), cell(1, 0, None)],
             cells_file: None,
+            sums: Vec::new(),
             cells_again: Vec::new(),
             outliers: Vec::new(),
         }

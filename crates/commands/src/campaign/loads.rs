@@ -18,8 +18,10 @@ use serde_json::Value;
 use crate::versus;
 
 /// Options of a test that a campaign may use, in front of `--`.
-const GLOBAL: [&str; 14] = [
+const GLOBAL: [&str; 16] = [
     "-t",
+    "-c",
+    "-C",
     "-4",
     "-6",
     "-T",
@@ -77,13 +79,16 @@ const DATA: &str = "192.0.2.2";
 /// # Errors
 /// One line.
 pub(super) fn check_plan(plan: &CampaignPlan) -> Result<(), String> {
-    let load = CampaignLoad {
-        id: 0,
-        to: 0,
-        words: plan.words(),
-        parts: plan.parts(),
-    };
-    check(&load).map_err(|bad| format!("test = \"{}\" and its options: {bad}", plan.test))
+    for (test, words) in plan.loads() {
+        let load = CampaignLoad {
+            id: 0,
+            to: 0,
+            words,
+            parts: plan.parts(),
+        };
+        check(&load).map_err(|bad| format!("test = \"{test}\" and its options: {bad}"))?;
+    }
+    Ok(())
 }
 
 /// Checks the words of a load, and what they mean: the test must be between this host and the one

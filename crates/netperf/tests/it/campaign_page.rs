@@ -37,6 +37,7 @@ fn campaign() -> CampaignDocument {
         cells_measured: (HOSTS - 1) * (HOSTS - 2),
         cells: paths().map(|path| cell(path, 0)).collect(),
         cells_file: None,
+        sums: Vec::new(),
         cells_again: Vec::new(),
         outliers: Vec::new(),
     };

@@ -25,6 +25,7 @@ mod campaign_page;
 mod campaign_results;
 mod campaign_scale;
 mod campaign_security;
+mod campaign_sums;
 mod campaign_time;
 mod chaos;
 mod check;

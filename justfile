@@ -57,6 +57,11 @@ field:
     cargo build -p netperf
     lab/field
 
+# Run clients, servers and parsers of others, unmodified, with this program and against it; as root.
+libraries *checks:
+    cargo build -p netperf
+    lab/libraries/run {{ checks }}
+
 # Let members and coordinators of campaigns fail in all states, so many times; as root.
 [no-exit-message]
 campaign-failures count="200":

@@ -1,7 +1,7 @@
 //! Throughput of tests of iperf 2 and iperf3 over a link whose rate is known.
 
 use std::os::unix::fs::symlink;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use netperf_testkit::server::free_port;
 use netperf_testkit::{
@@ -99,4 +99,76 @@ fn an_amount_of_iperf2_has_the_time_until_all_of_it_arrived_netns() {
     let told = bench.throughput(&options);
     let claim = "netperf --iperf2 of 400,000 bytes at 2 Mbit/s: goodput, 10^6 bits/s";
     check(claim, truth, told, TOLERANCE);
+}
+
+/// Our netperf under another name.
+fn named(scratch: &Scratch, name: &str) -> PathBuf {
+    let path = scratch.path().join(name);
+    symlink(ours!().netperf, &path).unwrap();
+    path
+}
+
+#[test]
+#[ignore = "nightly: the rate of a link"]
+fn row_of_an_iperf2_server_that_sends_is_the_rate_of_the_link_netns() {
+    let _machine = machine::whole();
+    let Some(link) = RoutedLink::new(LINK) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let iperf = named(&scratch, "iperf");
+    let port = free_port().to_string();
+    let words = ["-s", "-1", "-w", "32K", "-f", "m", "-p", &port];
+    let mut server = Invocation::new(&iperf)
+        .args(words)
+        .within(&link.place(LinkHost::Server))
+        .spawn();
+    assert!(server.prints("Server listening", PATIENCE));
+    let client = Invocation::new(&iperf)
+        .args(["-c", RoutedLink::SERVER_V4, "-p", &port, "-R", "-t", "3"])
+        .args(["-w", "32K"])
+        .within(&link.place(LinkHost::Client))
+        .patience(PATIENCE);
+    client.run().expect_exit(0);
+    let finished = server.finish();
+    let row = finished
+        .stdout
+        .lines()
+        .rfind(|line| line.ends_with("Mbits/sec"));
+    let row = row.unwrap_or_else(|| panic!("no row: {}", finished.account()));
+    let told: f64 = row
+        .split_whitespace()
+        .rev()
+        .nth(1)
+        .unwrap()
+        .parse()
+        .unwrap();
+    let claim = "iperf -s with a client's -R at 2 Mbit/s: row of the server, 10^6 bits/s";
+    check(claim, LINK.tcp_goodput(), told, TOLERANCE);
+}
+
+#[test]
+#[ignore = "nightly: the rate of a link"]
+fn iperf3_client_tells_its_own_rate_and_cpu_time_netns() {
+    let _machine = machine::whole();
+    let Some(bench) = IperfBench::new("--iperf3") else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let iperf3 = named(&scratch, "iperf3");
+    let document = |options: &str| -> Value {
+        let options = format!("-c {} {options} -J", RoutedLink::SERVER_V4);
+        let finished = bench.client(&iperf3, &options).run();
+        serde_json::from_str(&finished.expect_clean().stdout).unwrap()
+    };
+    // More than the link passes on: a third of it is lost.
+    let told = document("-u -b 3M -l 1472 -t 3");
+    let rate = told["end"]["sum"]["bits_per_second"].as_f64().unwrap() / 1e6;
+    let claim = "iperf3 -u -b 3M over 2 Mbit/s: end.sum is the rate of the sender, 10^6 bits/s";
+    check(claim, 3.0, rate, Tolerance::Percents(2.0, 2.0));
+    // It waits for a queue of 0.3 s after the end, and hardly computes.
+    let told = document("-t 3");
+    let cpu = &told["end"]["cpu_utilization_percent"]["host_total"];
+    let claim = "iperf3 at 2 Mbit/s: CPU time of the client, percent";
+    check(claim, 3.0, cpu.as_f64().unwrap(), Tolerance::AtMost);
 }

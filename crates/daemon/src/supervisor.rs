@@ -8,7 +8,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
-use netperf_os::{Socket, process};
+use netperf_os::{Socket, pass};
 
 /// Variables removed from a session's environment.
 pub const VARIABLES: [&str; 4] = [
@@ -46,7 +46,7 @@ impl Supervisor {
 
     /// The listeners that the supervisor opened.
     pub fn listeners(&self) -> Vec<Socket> {
-        let inherited = process::take_inherited(self.sockets);
+        let inherited = pass::take_listeners(self.sockets);
         let sockets = inherited.into_iter().map(Socket::from);
         sockets
             .filter(|socket| socket.is_listener().unwrap_or(false))

@@ -7,7 +7,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd};
 use socket2::{SockAddr, Socket};
 
 use super::call::{Plain, checked, first, number, zeroed};
-use super::message::{ControlBuffer, controls, message_from, received_part};
+use super::message::{ControlBuffer, controls, message, received_part};
 
 /// A call's result: a count, or the error in `errno`.
 #[inline]
@@ -267,6 +267,15 @@ pub struct Source {
 )]
 pub(super) const STORAGE_LEN: libc::socklen_t =
     size_of::<libc::sockaddr_storage>() as libc::socklen_t;
+
+/// A message of these parts with space for the address of its source.
+#[inline]
+pub(super) fn message_from(parts: &mut [libc::iovec], source: &mut Source) -> libc::msghdr {
+    let mut message = message(parts);
+    message.msg_name = source.storage();
+    message.msg_namelen = STORAGE_LEN;
+    message
+}
 
 impl Source {
     /// No source yet.

@@ -1,7 +1,6 @@
 //! Messages of sendmsg(2) and recvmsg(2): parts, addresses and control data.
 
 use super::call::{Plain, zeroed};
-use super::io::{STORAGE_LEN, Source};
 
 /// A part that is sent. The kernel only reads it.
 #[inline]
@@ -27,15 +26,6 @@ pub(super) fn message(parts: &mut [libc::iovec]) -> libc::msghdr {
     let mut message: libc::msghdr = zeroed();
     message.msg_iov = parts.as_mut_ptr();
     message.msg_iovlen = parts.len() as _;
-    message
-}
-
-/// The same with space for the address of its source.
-#[inline]
-pub(super) fn message_from(parts: &mut [libc::iovec], source: &mut Source) -> libc::msghdr {
-    let mut message = message(parts);
-    message.msg_name = source.storage();
-    message.msg_namelen = STORAGE_LEN;
     message
 }
 

@@ -171,6 +171,14 @@ pub fn take_inherited(number: RawFd) -> Option<OwnedFd> {
     open.then(|| unsafe { OwnedFd::from_raw_fd(number) })
 }
 
+/// Takes `count` descriptors from 3 on, which the parent process opened (sd_listen_fds(3)), and
+/// sets close-on-exec. A second call returns nothing.
+pub fn take_listeners(count: u32) -> Vec<OwnedFd> {
+    const FIRST: i32 = 3;
+    let count = i32::try_from(count).unwrap_or(0).min(1024);
+    (FIRST..FIRST + count).filter_map(take_inherited).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -24,7 +24,7 @@ use nix::unistd::{self, ForkResult, Pid};
 use super::call::{checked, number, zeroed};
 use super::privileges::{self, LimitPair, ResourceLimit};
 use super::signals::{Disposition, dispose};
-use super::{pass, without};
+use super::without;
 
 /// Side of a fork.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -294,16 +294,6 @@ fn is_socket(fd: BorrowedFd<'_>) -> bool {
         Ok::<_, io::Error>(file.metadata()?.file_type().is_socket())
     };
     of_kernel().unwrap_or(false) || socket2::SockRef::from(&fd).r#type().is_ok()
-}
-
-/// Takes `count` descriptors from 3 on, which the parent process opened (sd_listen_fds(3)), and
-/// sets close-on-exec. A second call returns nothing.
-pub fn take_inherited(count: u32) -> Vec<OwnedFd> {
-    const FIRST: i32 = 3;
-    let count = i32::try_from(count).unwrap_or(0).min(1024);
-    (FIRST..FIRST + count)
-        .filter_map(pass::take_inherited)
-        .collect()
 }
 
 /// Descriptor 0, to own. It is not duplicated: preloaded socket stacks do not see

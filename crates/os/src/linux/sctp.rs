@@ -8,8 +8,8 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::Duration;
 
 use super::call::{get_option, plain, set_option, zeroed};
-use super::io::{Source, counted};
-use super::message::{Control, message, message_from, received_part, sent_part};
+use super::io::{Source, counted, message_from};
+use super::message::{Control, message, received_part, sent_part};
 
 const SCTP_EVENTS: libc::c_int = 11;
 const SCTP_STATUS: libc::c_int = 14;

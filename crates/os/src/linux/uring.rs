@@ -24,7 +24,8 @@ use io_uring::types::{CancelBuilder, Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode};
 
 use crate::io::Source;
-use crate::linux::message::{message_from, received_part};
+use crate::linux::io::message_from;
+use crate::linux::message::received_part;
 use crate::wait::Countdown;
 use delayed::DelayedSends;
 

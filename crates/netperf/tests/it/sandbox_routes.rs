@@ -36,7 +36,7 @@ const NOBODY: u32 = 65534;
 /// Family of sockets of the kernel's cryptography, and their type.
 const CRYPTOGRAPHY: (i32, i32) = (38, 5);
 /// Time for one attempt.
-const ATTEMPT: Duration = Duration::from_secs(60);
+const WITHIN: Duration = Duration::from_secs(60);
 
 /// How an act is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -315,7 +315,7 @@ enum Who {
 }
 
 /// Exit status of an attempt that cannot be made. Other ones are numbers of errors.
-const NO_ATTEMPT: i32 = 255;
+const NO_OUTCOME: i32 = 255;
 /// Number of the error that the kernel has no such call.
 const NO_CALL: i32 = 38;
 /// Numbers of errors that mean a refusal.
@@ -329,19 +329,19 @@ const BUSY: [i32; 2] = [97, 98];
     clippy::disallowed_methods,
     reason = "the new process returns to nothing of the test"
 )]
-fn attempt(folder: &Path, who: Who, route: Route, call: ActCall) -> ActOutcome {
+fn performed(folder: &Path, who: Who, route: Route, call: ActCall) -> ActOutcome {
     let forked = process::fork().expect("a process");
     let Forked::Parent(number) = forked else {
         let status = match try_act(folder, who, route, call) {
             Some(Ok(())) => 0,
-            Some(Err(error)) => error.raw_os_error().unwrap_or(NO_ATTEMPT - 1),
-            None => NO_ATTEMPT,
+            Some(Err(error)) => error.raw_os_error().unwrap_or(NO_OUTCOME - 1),
+            None => NO_OUTCOME,
         };
         std::process::exit(status);
     };
     let mut child = ChildProcess::Forked(number);
     let mut status = None;
-    let in_time = eventually(ATTEMPT, || {
+    let in_time = eventually(WITHIN, || {
         status = child.try_wait().expect("a child");
         status.is_some()
     });
@@ -349,13 +349,13 @@ fn attempt(folder: &Path, who: Who, route: Route, call: ActCall) -> ActOutcome {
     outcome(status.expect("its end"), (who, route))
 }
 
-fn outcome(status: ExitStatus, attempt: (Who, Route)) -> ActOutcome {
+fn outcome(status: ExitStatus, by: (Who, Route)) -> ActOutcome {
     match (status.code(), status.signal()) {
-        (Some(NO_ATTEMPT | NO_CALL), _) => Absent,
+        (Some(NO_OUTCOME | NO_CALL), _) => Absent,
         (Some(number), _) if REFUSALS.contains(&number) => Refused,
         (Some(number), _) if number == 0 || BUSY.contains(&number) => Possible,
         (None, Some(_)) => Ends,
-        other => panic!("{attempt:?}: {other:?}"),
+        other => panic!("{by:?}: {other:?}"),
     }
 }
 
@@ -436,7 +436,7 @@ fn inside() {
             for ((column, routes), wanted) in COLUMNS.into_iter().zip(outcomes) {
                 for &route in routes {
                     prepare(folder, owner).expect("own folder");
-                    let found = attempt(folder, who, route, call);
+                    let found = performed(folder, who, route, call);
                     if !is_as_wanted((who, route), found, wanted) {
                         wrong.push(format!("{who:?}, {name}, {column}, {route:?}: {found:?}"));
                     }

@@ -126,7 +126,9 @@ impl Iteration {
     #[must_use]
     pub fn received_in(&self) -> f64 {
         let Some(arrivals) = self.remote.as_ref().and_then(|end| end.arrivals.as_ref()) else {
-            let there = self.remote.as_ref().map_or(0.0, |end| end.elapsed);
+            let receiver = |end: &&EndResult| end.tally.bytes_sent == 0;
+            let there = self.remote.as_ref().filter(receiver);
+            let there = there.map_or(0.0, |end| end.elapsed);
             // netperf did not wait until the queue of a connection was empty.
             let went_on = there > self.elapsed + Self::WENT_ON;
             return if went_on { there } else { self.elapsed };

@@ -48,7 +48,7 @@ _netperf_selector_names='all OUTPUT_NONE SOCKET_TYPE PROTOCOL DIRECTION ELAPSED_
 
 _netperf_value() {
     case $1 in
-    --help) _netperf_words 'all classic limits netserver iperf3 iperf check report compare run sweep campaign history TCP_STREAM TCP_MAERTS TCP_SENDFILE TCP_RR TCP_CRR TCP_CC TCP_MSS UDP_STREAM UDP_RR STREAM_STREAM STREAM_RR DG_STREAM DG_RR SCTP_STREAM SCTP_RR SCTP_STREAM_MANY SCTP_RR_MANY SDP_STREAM SDP_MAERTS SDP_RR SDP_CRR SDP_CC XTI_TCP_STREAM XTI_TCP_RR XTI_TCP_CRR XTI_TCP_CC XTI_UDP_STREAM XTI_UDP_RR DLCO_STREAM DLCO_RR DLCL_STREAM DLCL_RR FORE_STREAM FORE_RR HIPPI_STREAM HIPPI_RR OMNI LOC_CPU REM_CPU UUID' ;;
+    --help) _netperf_words 'all classic limits netserver iperf3 iperf check report compare run counters sweep campaign history TCP_STREAM TCP_MAERTS TCP_SENDFILE TCP_RR TCP_CRR TCP_CC TCP_MSS UDP_STREAM UDP_RR STREAM_STREAM STREAM_RR DG_STREAM DG_RR SCTP_STREAM SCTP_RR SCTP_STREAM_MANY SCTP_RR_MANY SDP_STREAM SDP_MAERTS SDP_RR SDP_CRR SDP_CC XTI_TCP_STREAM XTI_TCP_RR XTI_TCP_CRR XTI_TCP_CC XTI_UDP_STREAM XTI_UDP_RR DLCO_STREAM DLCO_RR DLCL_STREAM DLCL_RR FORE_STREAM FORE_RR HIPPI_STREAM HIPPI_RR OMNI LOC_CPU REM_CPU UUID' ;;
     '-H' | --host) _netperf_offer -A hostname ;;
     '-p' | --port) : ;;
     '-t' | --test) _netperf_words 'TCP_STREAM TCP_MAERTS TCP_SENDFILE TCP_RR TCP_CRR TCP_CC TCP_MSS UDP_STREAM UDP_RR STREAM_STREAM STREAM_RR DG_STREAM DG_RR SCTP_STREAM SCTP_RR SCTP_STREAM_MANY SCTP_RR_MANY SDP_STREAM SDP_MAERTS SDP_RR SDP_CRR SDP_CC XTI_TCP_STREAM XTI_TCP_RR XTI_TCP_CRR XTI_TCP_CC XTI_UDP_STREAM XTI_UDP_RR DLCO_STREAM DLCO_RR DLCL_STREAM DLCL_RR FORE_STREAM FORE_RR HIPPI_STREAM HIPPI_RR OMNI LOC_CPU REM_CPU UUID' ;;
@@ -148,13 +148,17 @@ _netperf_value() {
     --link-window) : ;;
     --remote-link-window) : ;;
     --circuit) : ;;
+    --adaptation-layer) : ;;
+    --mean-burst) : ;;
+    --peak-bandwidth) : ;;
+    --mean-bandwidth) : ;;
     *) return 1 ;;
     esac
 }
 
 _netserver_value() {
     case $1 in
-    --help) _netperf_words 'all classic limits netserver iperf3 iperf check report compare run sweep campaign history TCP_STREAM TCP_MAERTS TCP_SENDFILE TCP_RR TCP_CRR TCP_CC TCP_MSS UDP_STREAM UDP_RR STREAM_STREAM STREAM_RR DG_STREAM DG_RR SCTP_STREAM SCTP_RR SCTP_STREAM_MANY SCTP_RR_MANY SDP_STREAM SDP_MAERTS SDP_RR SDP_CRR SDP_CC XTI_TCP_STREAM XTI_TCP_RR XTI_TCP_CRR XTI_TCP_CC XTI_UDP_STREAM XTI_UDP_RR DLCO_STREAM DLCO_RR DLCL_STREAM DLCL_RR FORE_STREAM FORE_RR HIPPI_STREAM HIPPI_RR OMNI LOC_CPU REM_CPU UUID' ;;
+    --help) _netperf_words 'all classic limits netserver iperf3 iperf check report compare run counters sweep campaign history TCP_STREAM TCP_MAERTS TCP_SENDFILE TCP_RR TCP_CRR TCP_CC TCP_MSS UDP_STREAM UDP_RR STREAM_STREAM STREAM_RR DG_STREAM DG_RR SCTP_STREAM SCTP_RR SCTP_STREAM_MANY SCTP_RR_MANY SDP_STREAM SDP_MAERTS SDP_RR SDP_CRR SDP_CC XTI_TCP_STREAM XTI_TCP_RR XTI_TCP_CRR XTI_TCP_CC XTI_UDP_STREAM XTI_UDP_RR DLCO_STREAM DLCO_RR DLCL_STREAM DLCL_RR FORE_STREAM FORE_RR HIPPI_STREAM HIPPI_RR OMNI LOC_CPU REM_CPU UUID' ;;
     '-L' | --listen) _netperf_offer -A hostname ;;
     '-p' | --port) : ;;
     '-Z' | --passphrase) : ;;
@@ -251,6 +255,14 @@ _netperf_run_value() {
     esac
 }
 
+_netperf_counters_value() {
+    case $1 in
+    --before) _netperf_offer -f ;;
+    --after) _netperf_offer -f ;;
+    *) return 1 ;;
+    esac
+}
+
 _netperf_sweep_value() {
     case $1 in
     '-o' | --output) _netperf_offer -f ;;
@@ -306,8 +318,8 @@ _netperf_history_value() {
     esac
 }
 
-_netperf_names='--align --arrival --associations --async-recv --async-send --avoid-copy --batch --begin-at --bidirectional --bind-cpu --bind-device --brand --burst --busy-poll --check-interval --circuit --columns --confidence --congestion --connect --connected --control-keepalive --cooldown --cork --count --cpu-count --cpu-method --cpus --csv --data-host --data-ipv4 --data-ipv6 --data-port --debug --defer-accept --device --device-unit --direction --dirty --discard --dscp --fast-open --fill-file --flow-label --flows --headers --help --history --host --human --interim --io --iperf2 --iperf3 --ipv4 --ipv6 --iterations --json --json-stream --keepalive --key-file --keyval --latency --link-window --list --live --local-cpu --local-data-host --local-host --mark --messages --multicast-ttl --no-control --no-delay --no-fragment --non-blocking --notsent-lowat --offset --one-port --output --pace --pace-interval --pacing-rate --packet-info --passphrase --place --port --port-range --priority --progress --protocol --provider --quickack --rate --recv-size --recv-timeout --remote-align --remote-connected --remote-cpu --remote-cpus --remote-dirty --remote-link-window --remote-offset --remote-pacing-rate --remote-socket-buffer --request-size --result-only --retry-connect --reverse --ring --route --sap --seed --segment-offload --segment-size --send-ring --send-size --sequence --series --series-flows --socket-buffer --socket-debug --socket-directory --socket-type --splice --test --threads --time --timestamps --tls-cipher --tos --udp --unit --until --until-confidence --unused-i --unused-j --unused-t --unused-w --unused-z --use-write --uuid --verbosity --version --wait --warmup --zerocopy'
-_netperf_commands='check report compare run sweep campaign history'
+_netperf_names='--adaptation-layer --align --arrival --associations --async-recv --async-send --avoid-copy --batch --begin-at --bidirectional --bind-cpu --bind-device --brand --burst --busy-poll --check-interval --circuit --columns --confidence --congestion --connect --connected --control-keepalive --cooldown --cork --count --cpu-count --cpu-method --cpus --csv --data-host --data-ipv4 --data-ipv6 --data-port --debug --defer-accept --device --device-unit --direction --dirty --discard --dscp --fast-open --fill-file --flow-label --flows --headers --help --history --host --human --interim --io --iperf2 --iperf3 --ipv4 --ipv6 --iterations --json --json-stream --keepalive --key-file --keyval --latency --link-window --list --live --local-cpu --local-data-host --local-host --mark --mean-bandwidth --mean-burst --messages --multicast-ttl --no-control --no-delay --no-fragment --non-blocking --notsent-lowat --offset --one-port --output --pace --pace-interval --pacing-rate --packet-info --passphrase --peak-bandwidth --place --port --port-range --priority --progress --protocol --provider --quickack --rate --recv-size --recv-timeout --remote-align --remote-connected --remote-cpu --remote-cpus --remote-dirty --remote-link-window --remote-offset --remote-pacing-rate --remote-socket-buffer --request-size --result-only --retry-connect --reverse --ring --route --sap --seed --segment-offload --segment-size --send-ring --send-size --sequence --series --series-flows --socket-buffer --socket-debug --socket-directory --socket-type --splice --test --threads --time --timestamps --tls-cipher --tos --udp --unit --until --until-confidence --unused-i --unused-j --unused-t --unused-w --unused-z --use-write --uuid --verbosity --version --wait --warmup --zerocopy'
+_netperf_commands='check report compare run counters sweep campaign history'
 _netperf_commands_of='campaign/run campaign/check campaign/show campaign/compare campaign/list campaign/inventory campaign/manifest campaign/key history/add history/list history/show history/trend history/change history/forget history/export history/check'
 
 _netperf_command() {
@@ -316,6 +328,7 @@ _netperf_command() {
     report) _netperf_complete netperf_report '--csv --help --markdown --open --output --png --svg' -f ;;
     compare) _netperf_complete netperf_compare '--false-alarms --help --json --margin --markdown --paired --threshold' -f ;;
     run) _netperf_line '--vs' || _netperf_complete netperf_run '--false-alarms --help --json --keep --margin --markdown --pairs --threshold --vary' ;;
+    counters) _netperf_complete netperf_counters '--after --all --before --help --json' -f ;;
     sweep) _netperf_line '' || _netperf_complete netperf_sweep '--help --output --over --plan --repeat' ;;
     campaign) _netperf_complete netperf_campaign '--agents --allow-restarted --allow-shared-nodes --cells --daemonset --db --expect --from --group --help --history --image --inventory --join-listen --json --key-file --launcher --live --minutes --name --namespace --output --page --plan --port --topology' -W $'run\ncheck\nshow\ncompare\nlist\ninventory\nmanifest\nkey' ;;
     campaign/run) _netperf_complete netperf_campaign '--allow-restarted --allow-shared-nodes --cells --expect --from --group --help --history --inventory --join-listen --json --key-file --live --output --page --port --topology' -f ;;

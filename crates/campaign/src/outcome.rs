@@ -19,7 +19,7 @@ use crate::plan::CampaignPlan;
 use crate::protocol::MOST_MEMBERS;
 
 pub use figures::{CellFigure, CellFigures, FIGURES};
-pub use sums::{MemberSum, RoundSum, RoundSums};
+pub use sums::{CellWork, MemberSum, RoundSum, RoundSums};
 
 /// Most memory of the values of a document, bytes.
 const HEAVIEST: u64 = 1 << 30;

@@ -246,11 +246,7 @@ impl<'a> TestRun<'a> {
             }
             failure::engine(&error, plan.transport, family)
         };
-        let many = plan.many.as_ref();
-        let workers = many.map(|many| many::workers(many, &hosts)).transpose()?;
-        let mut job = EndJob::of_plan(plan, &hosts, workers);
-        host::name_interface(&mut job.end.place, job.transport, self.control_local);
-        let mut end = TestEnd::prepare(job).map_err(failed)?;
+        let mut end = TestEnd::prepare(self.job(&hosts)?).map_err(failed)?;
         let local = *end.setup();
         // In front of the request: netserver waits only seconds for the data.
         wait(plan.wait);
@@ -311,6 +307,16 @@ impl<'a> TestRun<'a> {
         arrivals::cut(&arrived, offset, ran.many.as_mut(), intervals);
         let one_way = stamps::one_way(plan, &ran.result, remote.as_ref())?;
         Ok(IterationResult::of(agreed, ran, remote, one_way))
+    }
+
+    /// The job of netperf's end between these hosts.
+    fn job(&self, hosts: &Hosts) -> Result<EndJob, Failure> {
+        let plan = self.plan();
+        let many = plan.many.as_ref();
+        let workers = many.map(|many| many::workers(many, hosts)).transpose()?;
+        let mut job = EndJob::of_plan(plan, hosts, workers);
+        host::name_interface(&mut job.end.place, job.transport, self.control_local);
+        Ok(job)
     }
 
     /// Keeps what netperf measured of an iteration that failed.

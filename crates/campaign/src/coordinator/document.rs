@@ -80,8 +80,11 @@ impl CampaignCoordinator {
         let complete =
             self.ended.is_none() && !self.members.has_losses() && cells_measured == cells_planned;
         let mut sums = self.sums.clone();
-        cells.iter().for_each(|cell| sums.add(cell));
+        for cell in &cells {
+            sums.add(cell.round, (cell.from, cell.to), cell.figures.work());
+        }
         let members = self.members();
+        let cpus: Vec<Option<u32>> = members.iter().map(|member| member.cpus).collect();
         CampaignDocument {
             format: FORMAT.to_owned(),
             campaign: self.facts.id.clone(),
@@ -92,7 +95,7 @@ impl CampaignCoordinator {
             cut_error_seconds: worst,
             cells_planned,
             cells_measured,
-            sums: sums.of(&members),
+            sums: sums.of(&cpus),
             members,
             cells,
             cells_file: self.facts.cells_file.clone(),

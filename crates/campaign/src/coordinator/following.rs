@@ -148,7 +148,8 @@ impl CampaignCoordinator {
                 self.cut = Some(self.cut.map_or(cut, |worst| worst.max(cut)));
             }
             if !again {
-                self.sums.add(&cell);
+                let ends = (cell.from, cell.to);
+                self.sums.add(cell.round, ends, cell.figures.work());
             }
             self.cells.written(number);
         }

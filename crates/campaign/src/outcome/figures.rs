@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::sums::CellWork;
 use crate::matrix::MatrixFigure;
 
 /// A figure of cells: its name, unit, direction and value.
@@ -103,6 +104,16 @@ pub struct CellFigures {
 }
 
 impl CellFigures {
+    /// What they add to the sums of a round.
+    #[must_use]
+    pub const fn work(&self) -> CellWork {
+        CellWork {
+            bits_per_second: self.bits_per_second,
+            transactions_per_second: self.transactions_per_second,
+            cpu_percent: [self.sender_cpu_percent, self.receiver_cpu_percent],
+        }
+    }
+
     /// The figures of a JSON document of netperf.
     #[must_use]
     pub fn of(document: &Value) -> Self {

@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CampaignCell, CampaignMember, CellFigures};
-
 /// Sums of a round.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RoundSum {
@@ -70,17 +68,28 @@ impl Sum {
     }
 }
 
+/// What a cell adds to the sums of its round.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CellWork {
+    /// Throughput.
+    pub bits_per_second: Option<f64>,
+    /// Transaction rate.
+    pub transactions_per_second: Option<f64>,
+    /// CPU utilisation of the sender and of the receiver.
+    pub cpu_percent: [Option<f64>; 2],
+}
+
 /// Sums of the two main figures.
 #[derive(Clone, Copy, Debug, Default)]
-struct Work {
+struct MemberWork {
     bits: Sum,
     transactions: Sum,
 }
 
-impl Work {
-    fn add(&mut self, figures: &CellFigures) {
-        self.bits.add(figures.bits_per_second);
-        self.transactions.add(figures.transactions_per_second);
+impl MemberWork {
+    fn add(&mut self, cell: CellWork) {
+        self.bits.add(cell.bits_per_second);
+        self.transactions.add(cell.transactions_per_second);
     }
 
     const fn cells(self) -> u32 {
@@ -91,8 +100,8 @@ impl Work {
 /// What is known of a member in a round.
 #[derive(Clone, Copy, Debug, Default)]
 struct OfMember {
-    sent: Work,
-    received: Work,
+    sent: MemberWork,
+    received: MemberWork,
     cpu: Sum,
 }
 
@@ -101,7 +110,7 @@ struct OfMember {
 struct OfRound {
     cells: usize,
     missing: usize,
-    all: Work,
+    all: MemberWork,
     members: BTreeMap<usize, OfMember>,
 }
 
@@ -110,40 +119,45 @@ struct OfRound {
 pub struct RoundSums(BTreeMap<usize, OfRound>);
 
 impl RoundSums {
-    /// Adds a cell.
-    pub fn add(&mut self, cell: &CampaignCell) {
-        let round = self.0.entry(cell.round).or_default();
-        let figures = &cell.figures;
-        if figures.main().is_none() {
+    /// Adds the cell of a round from one member to another.
+    pub fn add(&mut self, number: usize, (from, to): (usize, usize), cell: CellWork) {
+        let round = self.0.entry(number).or_default();
+        if cell
+            .bits_per_second
+            .or(cell.transactions_per_second)
+            .is_none()
+        {
             round.missing += 1;
             return;
         }
+        let [sends, receives] = cell.cpu_percent;
         round.cells += 1;
-        round.all.add(figures);
-        let sender = round.members.entry(cell.from).or_default();
-        sender.sent.add(figures);
-        sender.cpu.add(figures.sender_cpu_percent);
-        let receiver = round.members.entry(cell.to).or_default();
-        receiver.received.add(figures);
-        receiver.cpu.add(figures.receiver_cpu_percent);
+        round.all.add(cell);
+        let sender = round.members.entry(from).or_default();
+        sender.sent.add(cell);
+        sender.cpu.add(sends);
+        let receiver = round.members.entry(to).or_default();
+        receiver.received.add(cell);
+        receiver.cpu.add(receives);
     }
 
-    /// The sums of each round with more than one cell, or with CPU utilisation.
+    /// The sums of each round with more than one cell, or with CPU utilisation. `cpus` has the number
+    /// of processors of each member.
     #[must_use]
-    pub fn of(&self, members: &[CampaignMember]) -> Vec<RoundSum> {
+    pub fn of(&self, cpus: &[Option<u32>]) -> Vec<RoundSum> {
         let rounds = self.0.iter();
-        let sums = rounds.map(|(number, round)| round.sums(*number, members));
+        let sums = rounds.map(|(number, round)| round.sums(*number, cpus));
         sums.filter(|sum| sum.cells + sum.missing > 1 || !sum.members.is_empty())
             .collect()
     }
 }
 
 impl OfRound {
-    fn sums(&self, number: usize, members: &[CampaignMember]) -> RoundSum {
+    fn sums(&self, number: usize, cpus: &[Option<u32>]) -> RoundSum {
         let (bits, transactions) = (self.all.bits.sum(), self.all.transactions.sum());
         // The CPU time of two kinds of work cannot be told apart.
         let is_mixed = bits.is_some() && transactions.is_some();
-        let busy = self.busy(members).filter(|_| !is_mixed);
+        let busy = self.busy(cpus).filter(|_| !is_mixed);
         let demand = |work: f64| busy.filter(|_| work > 0.0).map(|busy| busy * 1e6 / work);
         let several = |one: &OfMember| one.sent.cells() > 1 || one.received.cells() > 1;
         let each = self.members.iter();
@@ -170,9 +184,9 @@ impl OfRound {
     }
 
     /// Processors that all members of the round had in use; `None` unless each is known.
-    fn busy(&self, members: &[CampaignMember]) -> Option<f64> {
+    fn busy(&self, cpus: &[Option<u32>]) -> Option<f64> {
         let each = self.members.iter().map(|(member, one)| {
-            let cpus = members.get(*member)?.cpus?;
+            let cpus = (*cpus.get(*member)?)?;
             Some(one.cpu.mean()? / 100.0 * f64::from(cpus))
         });
         each.sum()
@@ -181,30 +195,20 @@ impl OfRound {
 
 #[cfg(test)]
 mod tests {
+    use super::super::CampaignMember;
     use super::super::sums_text::lines;
     use super::*;
     use crate::inventory::{InventoryOptions, read};
 
-    fn cell(ends: (usize, usize), round: usize, figures: CellFigures) -> CampaignCell {
-        CampaignCell {
-            from: ends.0,
-            to: ends.1,
-            round,
-            window: None,
-            figures,
-            missing: None,
-            warnings: Vec::new(),
+    fn moved(bits: f64, cpu: [f64; 2]) -> CellWork {
+        CellWork {
+            bits_per_second: Some(bits),
+            cpu_percent: cpu.map(Some),
+            ..CellWork::default()
         }
     }
 
-    fn moved(bits: f64, cpu: [f64; 2]) -> CellFigures {
-        CellFigures {
-            bits_per_second: Some(bits),
-            sender_cpu_percent: Some(cpu[0]),
-            receiver_cpu_percent: Some(cpu[1]),
-            ..CellFigures::default()
-        }
-    }
+    const CPUS: [Option<u32>; 3] = [Some(4); 3];
 
     fn members() -> Vec<CampaignMember> {
         let members = read("a\nb\nc\n".as_bytes(), &InventoryOptions::default()).unwrap();
@@ -218,13 +222,19 @@ mod tests {
         members.into_iter().map(member).collect()
     }
 
+    /// The lines about rounds, with ordinary spaces.
+    fn plain(sums: &[RoundSum]) -> Vec<String> {
+        let lines = lines(sums, &members()).into_iter();
+        lines.map(|line| line.replace('\u{a0}', " ")).collect()
+    }
+
     #[test]
     fn sums_of_a_round_are_those_of_rows_columns_and_all() {
         let mut sums = RoundSums::default();
         // b and c send to a at the same time; the CPU of a is measured by both loads.
-        sums.add(&cell((1, 0), 0, moved(8192e3, [10.0, 50.0])));
-        sums.add(&cell((2, 0), 0, moved(16384e3, [15.0, 52.0])));
-        let found = sums.of(&members());
+        sums.add(0, (1, 0), moved(8192e3, [10.0, 50.0]));
+        sums.add(0, (2, 0), moved(16384e3, [15.0, 52.0]));
+        let found = sums.of(&CPUS);
         let of = |member, sent, received, cpu| MemberSum {
             member,
             sent_bits_per_second: sent,
@@ -249,7 +259,7 @@ mod tests {
             ..RoundSum::default()
         };
         assert_eq!(found, [expected]);
-        let text = lines(&found, &members());
+        let text = plain(&found);
         assert_eq!(
             text,
             [
@@ -265,26 +275,26 @@ mod tests {
     #[test]
     fn sums_name_cells_that_they_lack_and_have_no_demand_without_every_cpu() {
         let mut sums = RoundSums::default();
-        sums.add(&cell((0, 1), 3, moved(1e6, [10.0, 20.0])));
-        let unmeasured = CellFigures {
-            receiver_cpu_percent: None,
+        sums.add(3, (0, 1), moved(1e6, [10.0, 20.0]));
+        let unmeasured = CellWork {
+            cpu_percent: [Some(10.0), None],
             ..moved(2e6, [10.0, 0.0])
         };
-        sums.add(&cell((0, 2), 3, unmeasured));
-        sums.add(&cell((1, 2), 3, CellFigures::default()));
-        let found = sums.of(&members());
+        sums.add(3, (0, 2), unmeasured);
+        sums.add(3, (1, 2), CellWork::default());
+        let found = sums.of(&CPUS);
         assert_eq!((found[0].cells, found[0].missing), (2, 1));
         assert_eq!(found[0].bits_per_second, Some(3e6));
         assert_eq!(found[0].demand_microseconds_per_kibibyte, None);
-        let text = lines(&found, &members());
+        let text = plain(&found);
         assert_eq!(text[0], "Round 4: 3.00 Mbit/s together, of 2 of 3 cells");
         // A round of one cell without CPU utilisation has nothing to add up.
         let mut sums = RoundSums::default();
-        let requests = CellFigures {
+        let requests = CellWork {
             transactions_per_second: Some(5.0),
-            ..CellFigures::default()
+            ..CellWork::default()
         };
-        sums.add(&cell((0, 1), 0, requests));
-        assert_eq!(sums.of(&members()), []);
+        sums.add(0, (0, 1), requests);
+        assert_eq!(sums.of(&CPUS), []);
     }
 }

@@ -94,7 +94,7 @@ fn counters(mut args: CountersArgs, words: Vec<String>) -> Result<CountersArgs, 
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+
     use crate::subcommand::Subcommand;
     use crate::subcommand::testing::read;
 

@@ -178,7 +178,8 @@ fn layout_of_a_flow_is_known_by_whichever_datagram_arrives_first() {
         for flow in exchange["udp"].as_array().into_iter().flatten() {
             let datagrams = flow["datagrams"].as_array().expect("datagrams");
             let layout = layout(datagrams);
-            let data = datagrams.iter().filter(|one| one["kind"] == "data");
+            let opener = |one: &&Value| one["kind"] == "data" && one["from"] == flow["opened_by"];
+            let data = datagrams.iter().filter(opener);
             let data = data.map(bytes).filter(|bytes| bytes.len() >= 20);
             for (number, datagram) in data.enumerate() {
                 assert_eq!(

@@ -80,7 +80,7 @@ pub(super) static TABLE: &[Iperf3Option] = &[
     option(Both, 'I', "pidfile", Value("FILE", |read, value| value.text_to(&mut read.client.common.pid_file)),
         "write the process id to this file"),
     option(ClientOrIdle, 'F', "file", Value("FILE", |read, value| value.text_to(&mut read.client.file)),
-        "send the contents of a file, or store what arrives in it"),
+        "send the contents of a file, or store them"),
     option(Both, 'A', "affinity", Value("N[,M]", |read, value| {
         read.client.common.affinity = affinity(value)?;
         Ok(())

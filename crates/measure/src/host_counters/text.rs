@@ -44,7 +44,7 @@ pub fn parsed(text: &str) -> Result<CounterSnapshot, SnapshotError> {
         .next()
         .and_then(|line| line.strip_prefix(ORIGIN));
     let origin = origin.map(origin_of).transpose()?;
-    let mut reader = Reader::default();
+    let mut reader = CounterReader::default();
     for (number, line) in (1..).zip(text.lines()) {
         if !line.starts_with('#') {
             reader.line(number, line)?;
@@ -81,7 +81,7 @@ fn origin_of(words: &str) -> Result<SnapshotOrigin, SnapshotError> {
 
 /// Lines read so far.
 #[derive(Default)]
-struct Reader {
+struct CounterReader {
     /// The title at the beginning of a line.
     section: String,
     /// A title within the section, and its indentation.
@@ -93,7 +93,7 @@ struct Reader {
     has_sentences: bool,
 }
 
-impl Reader {
+impl CounterReader {
     fn line(&mut self, number: usize, line: &str) -> Result<(), SnapshotError> {
         let words = line.trim();
         let indent = line.len() - line.trim_start().len();

@@ -512,10 +512,17 @@ fn campaign_names_unusable_hosts_before_it_measures() {
 fn agent_process_that_ends_at_once_is_named_with_how_it_ended() {
     let agents = Agents::new(1);
     let netserver = &agents.agents[0];
-    let agent = procfs::children(netserver.pid()).into_iter().find(|pid| {
+    // A child that has not begun its program yet has the command line of netserver.
+    let is_agent = |pid: &u32| {
         let line = std::fs::read_to_string(format!("/proc/{pid}/cmdline"));
         line.is_ok_and(|line| line.contains("campaign\0agent"))
+    };
+    let mut agent = None;
+    let runs = eventually(Duration::from_secs(20), || {
+        agent = procfs::children(netserver.pid()).into_iter().find(is_agent);
+        agent.is_some()
     });
+    assert!(runs, "{:?}", netserver.said());
     signal(agent.expect("an agent"), "KILL");
     let line = "netserver: the agent process of --agent has ended: killed by signal 9";
     let said = eventually(Duration::from_secs(20), || {

@@ -16,9 +16,14 @@ fn write(scratch: &Scratch, name: &str, text: &str) {
     std::fs::write(scratch.path().join(name), text).expect("a file");
 }
 
+/// The document of a run, which is none of a test.
+fn document(found: &Finished) -> serde_json::Value {
+    serde_json::from_str(&found.stdout).expect("a document")
+}
+
 /// The difference of a counter in a document.
 fn difference(found: &Finished, section: &str, name: &str) -> u64 {
-    let document = found.document();
+    let document = document(found);
     let counters = document["counters"].as_array().expect("a list").iter();
     let mut those = counters.filter(|one| one["section"] == section && one["name"] == name);
     let one = those.next().expect(name);
@@ -36,7 +41,7 @@ fn counters_count_what_happened_since_a_snapshot() {
         socket.send_to(&[0; 100], to).expect("a datagram");
     }
     let found = counters(&scratch, &["--before", "before", "--json"]).expect_clean();
-    assert!(found.document()["elapsed_seconds"].as_f64() > Some(0.0));
+    assert!(document(&found)["elapsed_seconds"].as_f64() > Some(0.0));
     assert!(difference(&found, "Udp", "OutDatagrams") >= 20);
     assert!(difference(&found, "lo", "tx_packets") >= 20);
     assert!(difference(&found, "lo", "tx_bytes") >= 20 * 128);

@@ -116,8 +116,12 @@ fn selection_beyond_the_fourth_part_is_named() {
                 fifth part between semicolons";
     for layout in ["-k", "-o", "-O"] {
         let selection = "THROUGHPUT;ELAPSED_TIME;PROTOCOL;BURST_SIZE;UUID,DIRECTION";
-        let words = format!("-P 0 -t TCP_RR -- {layout} {selection}");
-        let finished = run(&server, &words, false).expect_exit(0);
+        let port = server.port();
+        let words = format!("-H 127.0.0.1 -p {port} -l -50 -P 0 -t TCP_RR -- {layout} {selection}");
+        let finished = invocation(false)
+            .args(words.split(' '))
+            .run()
+            .expect_exit(0);
         assert!(finished.stderr.contains(line), "{}", finished.account());
         assert!(
             !finished.stdout.contains("Send|Recv"),

@@ -73,6 +73,17 @@ fn pairs(flows: usize) -> (Vec<Socket>, Vec<Socket>) {
         .unzip()
 }
 
+impl LoopRole {
+    /// Requests in flight beside one.
+    fn burst(self) -> u32 {
+        if let Self::Ask { burst } = self {
+            burst
+        } else {
+            3
+        }
+    }
+}
+
 /// One end of all flows, its loop between two lines that forbid allocations. netperf's
 /// end closes its sockets afterwards.
 fn end<R: WorkerRecorder>(
@@ -86,10 +97,7 @@ fn end<R: WorkerRecorder>(
     let mark = state.recorder().begin();
     let count = u32::try_from(sockets.len()).unwrap();
     let share = |index| netperf_model::share_of(units.unwrap_or(0), count, index);
-    let window = match role {
-        LoopRole::Ask { burst } => RequestWindow::growing(burst + 1),
-        _ => RequestWindow::growing(4),
-    };
+    let window = RequestWindow::growing(role.burst() + 1);
     let mut flows: Vec<FlowState<Tcp, R::Mark>> = (0..)
         .zip(sockets)
         .map(|(place, socket)| {

@@ -104,7 +104,7 @@ fn an_amount_of_iperf2_has_the_time_until_all_of_it_arrived_netns() {
 /// Our netperf under another name.
 fn named(scratch: &Scratch, name: &str) -> PathBuf {
     let path = scratch.path().join(name);
-    symlink(ours!().netperf, &path).unwrap();
+    symlink(ours!().netperf, &path).expect("a link");
     path
 }
 

@@ -128,7 +128,7 @@ fn plan(args: &Args, test: TestId, environment: &CliEnvironment<'_>) -> Result<T
         request,
         response,
         burst: typed.burst.unsigned_abs(),
-        burst_at_once: typed.burst < 0,
+        burst_negative: typed.burst < 0,
         associations: typed.associations.unwrap_or(1),
         peer: global.peer,
         local_data,

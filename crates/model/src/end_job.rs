@@ -111,8 +111,6 @@ pub struct EndJob {
     pub token: Option<Token>,
     /// Extra requests that netperf keeps in flight.
     pub burst: u32,
-    /// It sends all of them at the beginning.
-    pub burst_at_once: bool,
     /// Local ports that netperf's connection tests use: from, up to and not including; `None`
     /// leaves the choice to the kernel.
     pub port_range: Option<(u16, u16)>,
@@ -166,7 +164,6 @@ impl EndJob {
             most_bits: None,
             token: None,
             burst: 0,
-            burst_at_once: false,
             port_range: None,
             retry_connects: false,
             use_write: false,
@@ -211,7 +208,6 @@ impl EndJob {
             associations: plan.associations,
             flows,
             burst: plan.burst,
-            burst_at_once: plan.burst_at_once,
             port_range: plan.port_range,
             retry_connects: plan.retry_connects,
             use_write: plan.use_write,

@@ -275,7 +275,7 @@ pub(crate) mod tests {
             request: Some(1),
             response: Some(1),
             burst: 0,
-            burst_at_once: false,
+            burst_negative: false,
             associations: 1,
             peer: None,
             control: Some(ControlPlan {

@@ -375,9 +375,8 @@ pub struct TestPlan {
     pub response: Option<u32>,
     /// Extra requests kept in flight (test-specific `-b`).
     pub burst: u32,
-    /// All of them are sent at the beginning (negative `-b`), instead of one more with each
-    /// response.
-    pub burst_at_once: bool,
+    /// The number was given as a negative one, as it is printed again.
+    pub burst_negative: bool,
     /// Associations at the same time (sctp suite `-T`); 1 for every other transport.
     pub associations: u32,
     /// The program at the other end; `None` for netserver, and with `-N`.
@@ -426,7 +425,7 @@ impl TestPlan {
     #[must_use]
     pub fn asked_burst(&self) -> i64 {
         let burst = i64::from(self.burst);
-        if self.burst_at_once { -burst } else { burst }
+        if self.burst_negative { -burst } else { burst }
     }
 
     /// True if the program at the other end cannot be asked for anything (`-N`).

@@ -115,9 +115,8 @@ pub(super) const BURST: Opt = Opt::lettered('b', "burst", Group::Operation)
     .set(|a, text| a.burst = int(text))
     .help("additional requests in flight")
     .more(
-        "For request/response tests on one connection, to keep several requests in flight: one more \
-         with each response, up to count and one. With a negative number by letter, all are sent \
-         at the beginning.",
+        "For request/response tests on one connection, to keep several requests in flight. All leave \
+         at once, as with a negative number.",
     );
 
 /// Copy avoidance at both ends.

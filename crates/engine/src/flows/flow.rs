@@ -126,7 +126,6 @@ impl<E, M: Copy> FlowState<E, M> {
     pub(super) fn forget(&mut self) {
         self.left = self.left.saturating_add(self.in_flight as u64);
         self.in_flight = 0;
-        self.window.restart();
     }
 
     /// The oldest request is answered: when it went out.
@@ -134,7 +133,6 @@ impl<E, M: Copy> FlowState<E, M> {
     pub(super) fn answered(&mut self) -> Option<M> {
         let mark = self.marks.get(self.oldest).copied();
         self.in_flight -= 1;
-        self.window.grow();
         self.oldest = if self.oldest + 1 == self.marks.len() {
             0
         } else {

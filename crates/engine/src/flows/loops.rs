@@ -309,7 +309,7 @@ fn fill<E: FlowEndpoint, R: WorkerRecorder>(
     loop {
         if flow.sent == 0 && !flow.blocked {
             // Nothing is begun that was not begun before the end.
-            if flow.in_flight >= flow.window.open()
+            if flow.in_flight >= flow.window.most()
                 || flow.left == 0
                 || flow.parked
                 || !state.goes_on()

@@ -26,7 +26,7 @@ fn requests_without_a_response(burst: &str) -> usize {
 }
 
 #[test]
-fn burst_begins_with_one_request_and_a_negative_one_with_all() {
-    assert_eq!(requests_without_a_response("4"), 1);
+fn burst_begins_with_all_requests_and_so_does_a_negative_one() {
+    assert_eq!(requests_without_a_response("4"), 5);
     assert_eq!(requests_without_a_response("-4"), 5);
 }

@@ -320,22 +320,8 @@ const CASES: &[Case] = &[
         "-t TCP_STREAM --request-size 10",
         "--request-size",
     ),
-    InForce(
-        "burst",
-        "-- -b 2",
-        &[
-            ("/test/burst_requests", "2"),
-            ("/test/burst_at_once", "false"),
-        ],
-    ),
-    InForce(
-        "burst",
-        "-- -b -2",
-        &[
-            ("/test/burst_requests", "2"),
-            ("/test/burst_at_once", "true"),
-        ],
-    ),
+    InForce("burst", "-- -b 2", &[("/test/burst_requests", "2")]),
+    InForce("burst", "-- -b -2", &[("/test/burst_requests", "2")]),
     Named("burst", "-- -b abc", "-b abc"),
     Named("burst", "-t TCP_STREAM --burst 2", "--burst"),
     InForce(

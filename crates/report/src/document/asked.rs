@@ -41,8 +41,6 @@ pub struct AskedTest {
     pub response_bytes: Option<u32>,
     /// Requests in flight besides the first.
     pub burst_requests: u32,
-    /// True if these are sent at the beginning. False if one more is sent with each response.
-    pub burst_at_once: bool,
     /// The control connection. Null with `-N`.
     pub control: Option<AskedControl>,
     /// The requested confidence. Null if the test runs once.
@@ -247,7 +245,6 @@ impl AskedTest {
             request_bytes: plan.request,
             response_bytes: plan.response,
             burst_requests: plan.burst,
-            burst_at_once: plan.burst_at_once,
             // Without the passphrase: results are published.
             control: plan.control.as_ref().map(|control| AskedControl {
                 host: control.remote.host.clone(),

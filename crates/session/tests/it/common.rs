@@ -37,7 +37,7 @@ pub(crate) fn plan() -> TestPlan {
         request: None,
         response: None,
         burst: 0,
-        burst_at_once: false,
+        burst_negative: false,
         associations: 1,
         peer: None,
         control: Some(ControlPlan {

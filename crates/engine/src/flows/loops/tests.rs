@@ -97,7 +97,7 @@ fn end<R: WorkerRecorder>(
     let mark = state.recorder().begin();
     let count = u32::try_from(sockets.len()).unwrap();
     let share = |index| netperf_model::share_of(units.unwrap_or(0), count, index);
-    let window = RequestWindow::growing(role.burst() + 1);
+    let window = RequestWindow::fixed(role.burst() + 1);
     let mut flows: Vec<FlowState<Tcp, R::Mark>> = (0..)
         .zip(sockets)
         .map(|(place, socket)| {

@@ -45,7 +45,6 @@ mod sequence;
 pub mod stop;
 mod timing;
 pub mod transfer;
-pub mod window;
 pub mod workload;
 
 pub use error::{EngineError, Operation};

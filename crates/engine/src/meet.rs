@@ -46,7 +46,6 @@ use crate::ring::Ring;
 use crate::role::Role;
 use crate::stop::{Ended, Stop, control_end, is_gone};
 use crate::timing;
-use crate::window::RequestWindow;
 use crate::workload;
 use crate::workload::connect::NextConnection;
 
@@ -88,7 +87,7 @@ pub(crate) fn run<N: Role>(
     stop: &mut AlarmStop<'_>,
     tally: &mut Tally,
 ) -> Result<Moved, EngineError> {
-    let in_flight = RequestWindow::of(&work.job).most();
+    let in_flight = usize::try_from(work.job.burst).unwrap_or(0) + 1;
     let mut recorder = work.job.latency.then(|| LatencyRecorder::new(in_flight));
     if let Some(kept) = &recorder {
         stop.live().keeps(kept.watched());
@@ -516,11 +515,11 @@ impl<'s, N: Role> OneFlow<'_, 's, N> {
     /// Requests and responses: netperf asks, netserver answers.
     fn request_response<E: Endpoint>(&mut self, endpoint: &mut E) -> Result<Ended, EngineError> {
         let job = &self.work.job;
-        let (window, blame) = (RequestWindow::of(job), blame(job));
+        let (burst, blame) = (job.burst, blame(job));
         let (rings, run) = self.parts();
         let (send, recv) = (needed(&mut rings.send)?, needed(&mut rings.recv)?);
         let ended = if N::NETPERF {
-            loops::ask(endpoint, (send, recv), window, run)
+            loops::ask(endpoint, (send, recv), burst, run)
         } else {
             loops::answer(endpoint, (recv, send), run)
         };

@@ -15,7 +15,6 @@ use netperf_engine::limit::RunLimit;
 use netperf_engine::live::Live;
 use netperf_engine::ring::{Ring, RingLayout};
 use netperf_engine::stop::{Ended, Phase, Stop};
-use netperf_engine::window::RequestWindow;
 use netperf_engine::workload::connect::{self, Exchange, NextConnection};
 use netperf_engine::workload::open;
 use netperf_engine::workload::{LoopContext, rr, stream};
@@ -107,7 +106,7 @@ fn all_loops<R: Recorder, P: Hooks>(recorder: &mut R, hooks: &mut P) -> u64 {
             rr::client(
                 &mut Null,
                 (&mut requests, &mut responses),
-                RequestWindow::fixed(3),
+                3,
                 run!(transactions),
             )
             .ok(),
@@ -267,12 +266,7 @@ fn exchange<E: Endpoint, R: Recorder>(
     });
     let (mut requests, mut responses, mut endpoint) = (ring(64), ring(100), endpoint(here));
     let counted = within(limit, recorder, |run| {
-        rr::client(
-            &mut endpoint,
-            (&mut requests, &mut responses),
-            RequestWindow::fixed(2),
-            run,
-        )
+        rr::client(&mut endpoint, (&mut requests, &mut responses), 2, run)
     });
     assert_eq!(counted.transactions, TRANSACTIONS);
     assert_eq!(server.join().unwrap().transactions, TRANSACTIONS);

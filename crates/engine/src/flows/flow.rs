@@ -6,7 +6,6 @@ use netperf_transport::Endpoint;
 use netperf_transport::meeting::OnSocket;
 
 use crate::sequence::NumberTrack;
-use crate::window::RequestWindow;
 
 /// An endpoint with a socket.
 pub(super) trait FlowEndpoint: Endpoint + OnSocket {}
@@ -25,8 +24,6 @@ pub(super) struct FlowState<E, M> {
     pub(super) left: u64,
     /// Requests without a response.
     pub(super) in_flight: usize,
-    /// How many there may be.
-    pub(super) window: RequestWindow,
     /// A message could not be sent whole.
     pub(super) blocked: bool,
     /// It waits for its turn, which comes at a fixed time.
@@ -57,15 +54,14 @@ pub(super) struct FlowState<E, M> {
 }
 
 impl<E, M: Copy> FlowState<E, M> {
-    /// Makes a flow for the requests of a window.
-    pub(super) fn new(endpoint: E, left: u64, window: RequestWindow, mark: M) -> Self {
+    /// Makes a flow for this many requests in flight.
+    pub(super) fn new(endpoint: E, left: u64, in_flight: usize, mark: M) -> Self {
         Self {
             endpoint,
             sent: 0,
             got: 0,
             left,
             in_flight: 0,
-            window,
             blocked: false,
             parked: false,
             over: false,
@@ -74,7 +70,7 @@ impl<E, M: Copy> FlowState<E, M> {
             asked_at: clock::now(),
             numbered: 0,
             track: None,
-            marks: vec![mark; window.most()].into_boxed_slice(),
+            marks: vec![mark; in_flight].into_boxed_slice(),
             oldest: 0,
             counts: FlowCounts::default(),
             before: FlowCounts::default(),
@@ -87,7 +83,7 @@ impl<E, M: Copy> FlowState<E, M> {
     pub(super) fn that_receives(endpoint: E, mark: M) -> Self {
         Self {
             told: true,
-            ..Self::new(endpoint, 0, RequestWindow::NONE, mark)
+            ..Self::new(endpoint, 0, 0, mark)
         }
     }
 
@@ -148,7 +144,7 @@ mod tests {
 
     #[test]
     fn responses_are_matched_with_requests_in_order() {
-        let mut flow = FlowState::new((), u64::MAX, RequestWindow::fixed(2), 0);
+        let mut flow = FlowState::new((), u64::MAX, 2, 0);
         for round in [1, 3, 5] {
             for number in [round, round + 1] {
                 flow.asked(number);

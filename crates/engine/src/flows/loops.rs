@@ -181,8 +181,8 @@ fn finish<E: OnSocket, M>(flow: &mut FlowState<E, M>, poller: &Poller) -> io::Re
     poller.remove(flow.endpoint.fd())
 }
 
-/// netperf's end of request/response: keeps as many requests without a response on
-/// each flow as its window is open for. When the time is over the responses to those in flight are collected.
+/// netperf's end of request/response: keeps `in_flight` requests without a response on
+/// each flow. When the time is over the responses to those in flight are collected.
 ///
 /// Responses are received while a request waits for send space: the other end, whose buffers
 /// are full of responses, makes no space before.
@@ -190,6 +190,7 @@ pub(super) fn ask<E: FlowEndpoint, R: WorkerRecorder>(
     flows: &mut [FlowState<E, R::Mark>],
     by: &mut LoopEvents<'_>,
     (requests, responses): (&mut Ring, &mut Ring),
+    in_flight: usize,
     state: &mut WorkerState<'_, R>,
 ) -> io::Result<Ended> {
     let mut active = flows.len();
@@ -198,7 +199,7 @@ pub(super) fn ask<E: FlowEndpoint, R: WorkerRecorder>(
     let mut looked = clock::now();
     for (token, flow) in flows.iter_mut().enumerate() {
         state.starts();
-        let message = fill((flow, token), requests, by.pacing, state)?;
+        let message = fill((flow, token), requests, in_flight, by.pacing, state)?;
         active -= usize::from(asked((flow, token), by.poller, message, &mut ended)?);
     }
     state.publish();
@@ -213,7 +214,7 @@ pub(super) fn ask<E: FlowEndpoint, R: WorkerRecorder>(
                 continue;
             };
             flow.parked = false;
-            let message = fill((flow, token), requests, by.pacing, state)?;
+            let message = fill((flow, token), requests, in_flight, by.pacing, state)?;
             active -= usize::from(asked((flow, token), by.poller, message, &mut ended)?);
         }
         // The flows whose turn it was may all have ended.
@@ -244,14 +245,14 @@ pub(super) fn ask<E: FlowEndpoint, R: WorkerRecorder>(
                 if flow.blocked && !by.poller.can(index).1 {
                     continue;
                 }
-                message = fill((flow, token), requests, by.pacing, state)?;
+                message = fill((flow, token), requests, in_flight, by.pacing, state)?;
             }
             active -= usize::from(asked((flow, token), by.poller, message, &mut ended)?);
         }
         state.publish();
         if look.is_some_and(|look| looked.elapsed() >= look) {
             looked = clock::now();
-            active -= ask_again(flows, by, requests, state, &mut ended)?;
+            active -= ask_again(flows, by, requests, in_flight, state, &mut ended)?;
         }
     }
     Ok(ended)
@@ -281,6 +282,7 @@ fn ask_again<E: FlowEndpoint, R: WorkerRecorder>(
     flows: &mut [FlowState<E, R::Mark>],
     by: &mut LoopEvents<'_>,
     requests: &mut Ring,
+    in_flight: usize,
     state: &mut WorkerState<'_, R>,
     ended: &mut Ended,
 ) -> io::Result<usize> {
@@ -291,7 +293,7 @@ fn ask_again<E: FlowEndpoint, R: WorkerRecorder>(
         if waits && flow.asked_at.elapsed() >= patience {
             state.tally.unanswered += flow.in_flight as u64;
             flow.forget();
-            let message = fill((flow, token), requests, by.pacing, state)?;
+            let message = fill((flow, token), requests, in_flight, by.pacing, state)?;
             over += usize::from(asked((flow, token), by.poller, message, ended)?);
         }
     }
@@ -303,17 +305,14 @@ fn ask_again<E: FlowEndpoint, R: WorkerRecorder>(
 fn fill<E: FlowEndpoint, R: WorkerRecorder>(
     (flow, token): (&mut FlowState<E, R::Mark>, usize),
     requests: &mut Ring,
+    in_flight: usize,
     pacing: &mut Pacing,
     state: &mut WorkerState<'_, R>,
 ) -> io::Result<MessageProgress> {
     loop {
         if flow.sent == 0 && !flow.blocked {
             // Nothing is begun that was not begun before the end.
-            if flow.in_flight >= flow.window.most()
-                || flow.left == 0
-                || flow.parked
-                || !state.goes_on()
-            {
+            if flow.in_flight >= in_flight || flow.left == 0 || flow.parked || !state.goes_on() {
                 return Ok(MessageProgress::Whole);
             }
             if !pacing.may(token) {

@@ -33,7 +33,6 @@ use crate::run::{SecondSocket, Targets, TestEnd};
 use crate::stop::Ended;
 use crate::stop::GRACE;
 use crate::timing::{self, IDLE, PAD, patience};
-use crate::window::RequestWindow;
 
 /// Runs all flows of an end.
 pub(crate) fn run<N: Role>(
@@ -236,11 +235,7 @@ fn loop_of<N: Role>(job: &EndJob) -> FlowLoop {
     } else if job.is_request_response() {
         let keeps = netperf && job.end.rate.is_none();
         FlowLoop::Transactions {
-            window: if keeps {
-                RequestWindow::of(job)
-            } else {
-                RequestWindow::NONE
-            },
+            in_flight: if keeps { to_usize(job.burst) + 1 } else { 0 },
         }
     } else if job.sends {
         FlowLoop::Push

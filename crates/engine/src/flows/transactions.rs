@@ -29,7 +29,6 @@ use crate::error::{EngineError, Operation};
 use crate::meet::{LocalPorts, entered, port_is_taken, undone};
 use crate::moved::ConnectionFacts;
 use crate::stop::{Ended, Lost};
-use crate::window::RequestWindow;
 use crate::workload::connect::Exchange;
 
 /// Pause after a full queue of connections.
@@ -166,8 +165,7 @@ fn part<E: FlowEndpoint>(
     let mut state: Desks<'_> = WorkerState::new(shared, counts, common.margins, common.latency);
     state.show(common.live);
     let mark = state.recorder().begin();
-    let flow =
-        |share: &u64| FlowState::new(ConnectionSlot::empty(), *share, RequestWindow::ONE, mark);
+    let flow = |share: &u64| FlowState::new(ConnectionSlot::empty(), *share, 1, mark);
     let mut flows: Vec<FlowState<ConnectionSlot<E>, KeptMark>> = shares.iter().map(flow).collect();
     let none = std::iter::empty::<BorrowedFd<'_>>();
     let mut poller = Poller::new(waits, none, Watch::Changes, &shared.wakeup)

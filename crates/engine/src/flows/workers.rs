@@ -33,14 +33,13 @@ use crate::ring::Ring;
 use crate::role::Role;
 use crate::sequence::{NumberTrack, Numbers};
 use crate::stop::{Ended, Lost};
-use crate::window::RequestWindow;
 
 /// Loop of the threads of an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FlowLoop {
-    /// Request/response, and the requests that netperf keeps without a response: none where
-    /// requests are sent when they are due.
-    Transactions { window: RequestWindow },
+    /// Request/response. `in_flight` is the number of requests that netperf keeps without a
+    /// response, 0 where requests are sent when they are due.
+    Transactions { in_flight: usize },
     /// Send.
     Push,
     /// Receive.
@@ -56,10 +55,10 @@ pub(super) enum FlowLoop {
 
 impl FlowLoop {
     /// Requests that may be without a response at the same time.
-    const fn window(self) -> RequestWindow {
+    const fn in_flight(self) -> usize {
         match self {
-            Self::Transactions { window } => window,
-            Self::Push | Self::Pull | Self::Exchange { .. } => RequestWindow::NONE,
+            Self::Transactions { in_flight } => in_flight,
+            Self::Push | Self::Pull | Self::Exchange { .. } => 0,
         }
     }
 
@@ -253,7 +252,7 @@ impl<'a> WorkerSetup<'a> {
         share: &dyn Fn(u32) -> u64,
         mark: M,
     ) -> Vec<FlowState<E, M>> {
-        let window = self.work.window();
+        let in_flight = self.work.in_flight();
         let connections = endpoints.len();
         let whole = u32::try_from(self.flows_of(connections)).unwrap_or(u32::MAX);
         // The end of a connection is told by both ends, that of datagrams by their sender.
@@ -262,7 +261,7 @@ impl<'a> WorkerSetup<'a> {
             if place >= whole {
                 return FlowState::that_receives(endpoint, mark);
             }
-            let flow = FlowState::new(endpoint, share(place), window, mark);
+            let flow = FlowState::new(endpoint, share(place), in_flight, mark);
             if sends_only { flow.that_sends() } else { flow }
         };
         (0..).zip(endpoints).map(flow).collect()
@@ -340,12 +339,7 @@ impl<'a> WorkerSetup<'a> {
 
     /// Queue of due requests of a thread, in an open loop.
     fn queue(self, index: u32) -> Option<DueQueue> {
-        let due = matches!(
-            self.work,
-            FlowLoop::Transactions {
-                window: RequestWindow::NONE
-            }
-        ) && self.asking;
+        let due = matches!(self.work, FlowLoop::Transactions { in_flight: 0 }) && self.asking;
         let rate = self.end.rate.filter(|_| due)?;
         let mut queue = DueQueue::of_thread(&rate, self.flows, index, self.threads());
         queue.number(self.end.numbers);
@@ -410,7 +404,7 @@ impl<E: FlowEndpoint> ThreadFlows<'_, E> {
         let end = self.common.end;
         let keeps_time = PaceRule::bursts(end).is_some() || end.rate.is_some();
         // A call that waits to send keeps from receiving.
-        let requests = self.common.work.window().most();
+        let requests = self.common.work.in_flight();
         let fills = requests > 1 && fills_buffer(requests, self.common.setup);
         // Data may be inside the program when the kernel has nothing to report.
         let both = FlowCarrier::of(self.common.transport) != Some(FlowCarrier::Threads)
@@ -533,12 +527,12 @@ fn looped<N: Role, E: FlowEndpoint, R: WorkerRecorder>(
         FlowLoop::Transactions { .. } | FlowLoop::Exchange { .. } if E::ONE_WAY => {
             Err(Operation::Create.unsupported())
         }
-        FlowLoop::Transactions { .. } => {
+        FlowLoop::Transactions { in_flight } => {
             let (send, recv): (&mut Ring, &mut Ring) = (needed(send)?, needed(recv)?);
             let ended = match queue {
                 _ if !N::NETPERF => loops::answer(flows, by, (recv, send), state),
                 Some(queue) => loops::ask_at_times(flows, by, (send, recv), queue, state),
-                None => loops::ask(flows, by, (send, recv), state),
+                None => loops::ask(flows, by, (send, recv), in_flight, state),
             };
             ended.map_err(Operation::Receive.failed())
         }

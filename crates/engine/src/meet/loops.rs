@@ -16,7 +16,6 @@ use crate::due::hooks::{Hooks, NoHooks, PlannedHooks};
 use crate::limit::RunLimit;
 use crate::ring::Ring;
 use crate::stop::Ended;
-use crate::window::RequestWindow;
 use crate::workload::{LoopContext, rr, stream};
 
 /// Parts of a loop that do not depend on the endpoint.
@@ -78,14 +77,14 @@ pub(super) fn receive<E: Endpoint>(
     made_for!(run, stream::receive(endpoint, ring, run))
 }
 
-/// Sends requests, as many as the window is open for.
+/// Sends requests, and keeps this many more than one in flight.
 pub(super) fn ask<E: Endpoint>(
     endpoint: &mut E,
     rings: (&mut Ring, &mut Ring),
-    window: RequestWindow,
+    burst: u32,
     run: FlowContext<'_, '_>,
 ) -> io::Result<Ended> {
-    made_for!(run, rr::client(endpoint, rings, window, run))
+    made_for!(run, rr::client(endpoint, rings, burst, run))
 }
 
 /// Answers requests.

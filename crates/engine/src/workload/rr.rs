@@ -11,9 +11,8 @@ use super::message::{MessageResult, recv_all, send_all};
 use crate::due::hooks::Hooks;
 use crate::ring::Ring;
 use crate::stop::{Ended, Phase, Stop};
-use crate::window::RequestWindow;
 
-/// netperf's side: keeps as many requests in flight as the window has.
+/// netperf's side: keeps `burst + 1` requests in flight.
 ///
 /// When the time is over no request is sent any more, and the responses to those
 /// in flight are still collected, so that both ends count the same transactions.
@@ -23,7 +22,7 @@ use crate::window::RequestWindow;
 pub fn client<E: Endpoint, S: Stop, R: Recorder, P: Hooks>(
     endpoint: &mut E,
     (requests, responses): (&mut Ring, &mut Ring),
-    window: RequestWindow,
+    burst: u32,
     run: LoopContext<'_, S, R, P>,
 ) -> io::Result<Ended> {
     let LoopContext {
@@ -33,13 +32,13 @@ pub fn client<E: Endpoint, S: Stop, R: Recorder, P: Hooks>(
         recorder,
         hooks,
     } = run;
-    let at_most = window.most() as u64;
+    let in_flight_at_most = u64::from(burst) + 1;
     let mut in_flight = 0;
     let mut mark = recorder.begin();
     // The mark is older than the last call.
     let mut stale = true;
     loop {
-        while in_flight < at_most && !limit.reached(tally.transactions + in_flight) {
+        while in_flight < in_flight_at_most && !limit.reached(tally.transactions + in_flight) {
             if stop.phase() != Phase::Running {
                 break;
             }
@@ -163,27 +162,17 @@ mod tests {
         .unwrap()
     }
 
-    fn run(
-        wire: &mut Scripted,
-        window: RequestWindow,
-        limit: RunLimit,
-        mut stop: Manual,
-    ) -> (Ended, Tally) {
+    fn run(wire: &mut Scripted, burst: u32, limit: RunLimit, mut stop: Manual) -> (Ended, Tally) {
         let mut tally = Tally::default();
         let rings = (&mut ring(4), &mut ring(6));
-        let ended = client(wire, rings, window, plain(limit, &mut stop, &mut tally)).unwrap();
+        let ended = client(wire, rings, burst, plain(limit, &mut stop, &mut tally)).unwrap();
         (ended, tally)
     }
 
     #[test]
     fn a_response_in_parts_is_one_transaction() {
         let mut wire = Scripted::new([Sent::Bytes(4)], [Received::Bytes(2), Received::Bytes(4)]);
-        let (ended, tally) = run(
-            &mut wire,
-            RequestWindow::ONE,
-            RunLimit::exactly(1),
-            Manual::patient(),
-        );
+        let (ended, tally) = run(&mut wire, 0, RunLimit::exactly(1), Manual::patient());
         assert_eq!(ended, Ended::Complete);
         assert_eq!(
             (tally.transactions, tally.recv_calls, tally.bytes_received),
@@ -192,14 +181,9 @@ mod tests {
     }
 
     #[test]
-    fn burst_of_two_at_once_keeps_three_in_flight_and_asks_for_no_more_than_the_limit() {
+    fn a_burst_of_two_keeps_three_in_flight_and_asks_for_no_more_than_the_limit() {
         let mut wire = Scripted::new([Sent::Bytes(4); 4], [Received::Bytes(6); 4]);
-        let (ended, tally) = run(
-            &mut wire,
-            RequestWindow::fixed(3),
-            RunLimit::exactly(4),
-            Manual::patient(),
-        );
+        let (ended, tally) = run(&mut wire, 2, RunLimit::exactly(4), Manual::patient());
         assert_eq!(ended, Ended::Complete);
         assert_eq!((tally.send_calls, tally.transactions), (4, 4));
         assert!(wire.is_over());
@@ -208,12 +192,7 @@ mod tests {
     #[test]
     fn responses_in_flight_are_collected_when_the_time_is_over() {
         let mut wire = Scripted::new([Sent::Bytes(4); 3], [Received::Bytes(6); 3]);
-        let (ended, tally) = run(
-            &mut wire,
-            RequestWindow::fixed(3),
-            RunLimit::NONE,
-            Manual::stopping_after(3),
-        );
+        let (ended, tally) = run(&mut wire, 2, RunLimit::NONE, Manual::stopping_after(3));
         assert_eq!(ended, Ended::TimeOver);
         assert_eq!(tally.transactions, 3);
     }
@@ -222,12 +201,7 @@ mod tests {
     fn a_timed_out_receive_starts_the_burst_again() {
         let script = [Received::TimedOut, Received::Bytes(6)];
         let mut wire = Scripted::new([Sent::Bytes(4); 2], script);
-        let (ended, tally) = run(
-            &mut wire,
-            RequestWindow::ONE,
-            RunLimit::exactly(1),
-            Manual::patient(),
-        );
+        let (ended, tally) = run(&mut wire, 0, RunLimit::exactly(1), Manual::patient());
         assert_eq!(ended, Ended::Complete);
         assert_eq!((tally.send_calls, tally.transactions), (2, 1));
         assert_eq!(tally.unanswered, 1);
@@ -236,12 +210,7 @@ mod tests {
     #[test]
     fn transaction_that_exceeds_the_grace_period_is_not_counted() {
         let mut wire = Scripted::new([Sent::Bytes(4)], [Received::Interrupted]);
-        let (ended, tally) = run(
-            &mut wire,
-            RequestWindow::ONE,
-            RunLimit::NONE,
-            Manual::impatient(),
-        );
+        let (ended, tally) = run(&mut wire, 0, RunLimit::NONE, Manual::impatient());
         assert_eq!(ended, Ended::Abandoned);
         assert_eq!((tally.transactions, tally.unanswered), (0, 1));
     }

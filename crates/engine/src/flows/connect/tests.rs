@@ -18,7 +18,6 @@ use crate::flows::shared::SharedRun;
 use crate::flows::worker::WorkerReport;
 use crate::live::Live;
 use crate::ring::{Ring, RingLayout};
-use crate::window::RequestWindow;
 use netperf_model::Flow as Direction;
 
 fn ring(size: u32) -> Ring {
@@ -44,14 +43,7 @@ fn slots(
     let mark = LatencyRecorder::new(1).begin();
     let flows = u32::try_from(flows).unwrap();
     (0..flows)
-        .map(|flow| {
-            FlowState::new(
-                ConnectionSlot::empty(),
-                share(flow),
-                RequestWindow::ONE,
-                mark,
-            )
-        })
+        .map(|flow| FlowState::new(ConnectionSlot::empty(), share(flow), 1, mark))
         .collect()
 }
 

@@ -22,7 +22,6 @@ use crate::flows::shared::SharedRun;
 use crate::flows::worker::{CountedWindow, WorkerReport};
 use crate::live::Live;
 use crate::ring::RingLayout;
-use crate::window::RequestWindow;
 
 #[global_allocator]
 static ALLOCATOR: AllocDisabler = AllocDisabler;
@@ -30,9 +29,8 @@ static ALLOCATOR: AllocDisabler = AllocDisabler;
 /// Loop of one end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LoopRole {
-    /// As many in flight as the window of the flows is open for.
     Ask {
-        burst: u32,
+        burst: usize,
     },
     /// At 20,000 requests a second.
     AskAtTimes,
@@ -73,17 +71,6 @@ fn pairs(flows: usize) -> (Vec<Socket>, Vec<Socket>) {
         .unzip()
 }
 
-impl LoopRole {
-    /// Requests in flight beside one.
-    fn burst(self) -> u32 {
-        if let Self::Ask { burst } = self {
-            burst
-        } else {
-            3
-        }
-    }
-}
-
 /// One end of all flows, its loop between two lines that forbid allocations. netperf's
 /// end closes its sockets afterwards.
 fn end<R: WorkerRecorder>(
@@ -97,12 +84,11 @@ fn end<R: WorkerRecorder>(
     let mark = state.recorder().begin();
     let count = u32::try_from(sockets.len()).unwrap();
     let share = |index| netperf_model::share_of(units.unwrap_or(0), count, index);
-    let window = RequestWindow::fixed(role.burst() + 1);
     let mut flows: Vec<FlowState<Tcp, R::Mark>> = (0..)
         .zip(sockets)
         .map(|(place, socket)| {
             let left = units.map_or(u64::MAX, |_| share(place));
-            FlowState::new(Tcp(socket), left, window, mark)
+            FlowState::new(Tcp(socket), left, 4, mark)
         })
         .collect();
     let watch = if matches!(role, LoopRole::Push | LoopRole::PushEvenly) {
@@ -145,9 +131,8 @@ fn end<R: WorkerRecorder>(
             pacing: &mut pacing,
         };
         match role {
-            LoopRole::Ask { .. } | LoopRole::AskForMuch => {
-                ask(flows, by, (&mut first, &mut second), state)
-            }
+            LoopRole::Ask { burst } => ask(flows, by, (&mut first, &mut second), burst + 1, state),
+            LoopRole::AskForMuch => ask(flows, by, (&mut first, &mut second), 4, state),
             LoopRole::AskAtTimes => {
                 ask_at_times(flows, by, (&mut first, &mut second), &mut queue, state)
             }

@@ -11,7 +11,7 @@ fn a_request_without_a_response_is_given_up_and_another_takes_its_place() {
     );
     let mut state: WorkerState<'_, NoRecorder> = WorkerState::new(&shared, &counts, false, false);
     state.patience = Some(Duration::from_millis(5));
-    let mut flows = [FlowState::new(Tcp(ours), 2, RequestWindow::ONE, ())];
+    let mut flows = [FlowState::new(Tcp(ours), 2, 1, ())];
     let fds = flows.iter().map(|flow| flow.endpoint.fd());
     let mut poller = Poller::new(Waits::Sleeping, fds, Watch::Read, &shared.wakeup).unwrap();
     let by = &mut LoopEvents {
@@ -35,6 +35,7 @@ fn a_request_without_a_response_is_given_up_and_another_takes_its_place() {
         flows.as_mut_slice(),
         by,
         (&mut ring(10), &mut ring(4)),
+        1,
         &mut state,
     );
     assert_eq!(ended.unwrap(), Ended::TimeOver);
@@ -57,7 +58,7 @@ fn a_request_at_a_rate_without_a_response_is_given_up_and_another_takes_its_plac
     state.patience = Some(Duration::from_millis(5));
     let mut flows: Vec<FlowState<Tcp, ()>> = ours
         .into_iter()
-        .map(|socket| FlowState::new(Tcp(socket), 3, RequestWindow::ONE, ()))
+        .map(|socket| FlowState::new(Tcp(socket), 3, 1, ()))
         .collect();
     let fds = flows.iter().map(|flow| flow.endpoint.fd());
     let mut poller = Poller::new(Waits::Sleeping, fds, Watch::Read, &shared.wakeup).unwrap();

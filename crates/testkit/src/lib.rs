@@ -9,6 +9,7 @@ mod account;
 pub mod browser;
 pub mod cluster;
 pub mod congestion;
+pub mod documents;
 mod environment;
 mod eventually;
 pub mod lab;

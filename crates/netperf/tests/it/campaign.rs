@@ -1,5 +1,6 @@
 //! Campaigns over agents of this host.
 
+use netperf_testkit::documents::number;
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -141,12 +142,6 @@ pub(crate) fn plan(pattern: &str, window: f64, more: &str) -> String {
         "pattern = \"{pattern}\"\ntest = \"TCP_RR\"\noptions = [\"--rate\", \"200\"]\n\
          window = {window}\nwarmup = 2\ncooldown = 0.1\n{silence}{more}"
     )
-}
-
-fn number(value: &Value) -> f64 {
-    value
-        .as_f64()
-        .unwrap_or_else(|| panic!("no number: {value}"))
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Agents at their own hosts, for the tests of campaigns.
 
+pub(crate) use netperf_testkit::documents::number;
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
@@ -220,10 +221,4 @@ pub(crate) fn document(finished: Finished, status: i32) -> Value {
         panic!("missing: {missing:?}\n{}", finished.account());
     }
     document.unwrap_or_else(|| panic!("{}", finished.account()))
-}
-
-pub(crate) fn number(value: &Value) -> f64 {
-    value
-        .as_f64()
-        .unwrap_or_else(|| panic!("no number: {value}"))
 }

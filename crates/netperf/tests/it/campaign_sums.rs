@@ -1,15 +1,10 @@
 //! Sums of the rounds of a campaign, and the CPU time of its members.
 
+use netperf_testkit::documents::number;
 use serde_json::Value;
 
 use crate::campaign::Agents;
 use crate::campaign_hosts::document;
-
-fn number(value: &Value) -> f64 {
-    value
-        .as_f64()
-        .unwrap_or_else(|| panic!("no number: {value}"))
-}
 
 #[test]
 fn sums_of_a_campaign_are_those_of_its_cells_with_the_cpu_time_of_all_members() {

@@ -1,6 +1,7 @@
 //! Keeping to a rate: what a server that stalls does to latency is seen, nothing is lost from
 //! the account, and what cannot be is refused.
 
+use netperf_testkit::documents::number;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread::{self, JoinHandle};
@@ -24,12 +25,6 @@ fn run(server: &Netserver, words: &[&str]) -> Finished {
 fn document(finished: &Finished) -> Value {
     assert!(finished.status.success(), "{}", finished.account());
     serde_json::from_str(&finished.stdout).unwrap_or_else(|_| panic!("{}", finished.account()))
-}
-
-fn number(value: &Value) -> f64 {
-    value
-        .as_f64()
-        .unwrap_or_else(|| panic!("{value} is no number"))
 }
 
 /// A percentile of one of the three distributions, seconds.

@@ -2,6 +2,7 @@
 //! and data of netserver, whose socket tells it of the end. Other ends before the time are tested
 //! in virtual time (`tests/sim`).
 
+use netperf_testkit::documents::{assert_reached, assert_same_at_both_ends, number};
 use netperf_testkit::process::PATIENCE;
 use netperf_testkit::{Finished, Netserver, Place, eventually, ours};
 use serde_json::Value;
@@ -41,12 +42,6 @@ fn run(server: &Netserver, words: &str) -> Finished {
         .run()
 }
 
-fn number(value: &Value) -> f64 {
-    value
-        .as_f64()
-        .unwrap_or_else(|| panic!("{value} is no number"))
-}
-
 fn codes(document: &Value) -> Vec<&str> {
     let all = document["warnings"].as_array().expect("warnings");
     let codes = all.iter().filter_map(|one| one["code"].as_str());
@@ -63,37 +58,15 @@ fn reached(server: &Netserver, words: &str) -> Value {
         &format!("--json --time {LONGEST} --until 90% {words}"),
     );
     let document = finished.document();
-    let until = &document["until"];
-    assert_eq!(until["end"], "reached", "{}", finished.account());
-    let doubted = codes(&document).contains(&"imprecise");
-    assert!(!doubted, "{}", finished.account());
-    let elapsed = number(&document["iterations"][0]["elapsed_seconds"]);
-    assert!(elapsed < LONGEST_SECONDS, "{}", finished.account());
-    // The request is met within a quarter.
-    assert!(number(&until["throughput"]["half_width_percent"]) <= 90.0 * 1.25);
-    let figure = number(&until["throughput"]["value"]);
-    assert!(figure > 0.0);
-    let printed = number(&document["result"]["throughput"]);
-    assert!(
-        (figure / printed - 1.0).abs() < 1e-6,
-        "{}",
-        finished.account()
-    );
+    assert_reached(&document, LONGEST_SECONDS, &finished.account());
     document
-}
-
-fn same_at_both_ends(document: &Value, local: &str, remote: &str) {
-    let iteration = &document["iterations"][0];
-    let (here, there) = (&iteration["local"][local], &iteration["remote"][remote]);
-    assert!(number(here) > 0.0);
-    assert_eq!(here, there);
 }
 
 #[test]
 fn until_ends_a_test_of_netservers_data_early_and_every_byte_arrives() {
     let server = logging();
     let document = reached(&server, "-t TCP_MAERTS --rate 100M");
-    same_at_both_ends(&document, "received_bytes", "sent_bytes");
+    assert_same_at_both_ends(&document, "received_bytes", "sent_bytes");
     let elapsed = number(&document["iterations"][0]["remote"]["elapsed_seconds"]);
     assert!(elapsed < LONGEST_SECONDS, "{elapsed}");
     let line = session(&server);
@@ -105,7 +78,7 @@ fn until_ends_a_test_of_netservers_data_early_and_every_byte_arrives() {
 #[test]
 fn many_flows_that_netserver_alone_sends_end_before_their_time() {
     let document = reached(&server(), "-t TCP_MAERTS --rate 100M --flows 4 --threads 2");
-    same_at_both_ends(&document, "received_bytes", "sent_bytes");
+    assert_same_at_both_ends(&document, "received_bytes", "sent_bytes");
 }
 
 #[test]
@@ -118,8 +91,8 @@ fn data_both_ways_over_two_connections_ends_before_its_time() {
         );
         let document = reached(&server, &words);
         if words.contains("TCP") {
-            same_at_both_ends(&document, "received_bytes", "sent_bytes");
-            same_at_both_ends(&document, "sent_bytes", "received_bytes");
+            assert_same_at_both_ends(&document, "received_bytes", "sent_bytes");
+            assert_same_at_both_ends(&document, "sent_bytes", "received_bytes");
         } else {
             // A reader that a busy host holds up loses datagrams.
             let iteration = &document["iterations"][0];
@@ -140,8 +113,8 @@ fn many_flows_both_ways_over_two_connections_end_before_their_time() {
             "-t TCP_STREAM --bidirectional separate --flows 3 --threads {threads} -b 1,1 -w 2ms,2ms"
         );
         let document = reached(&server, &words);
-        same_at_both_ends(&document, "received_bytes", "sent_bytes");
-        same_at_both_ends(&document, "sent_bytes", "received_bytes");
+        assert_same_at_both_ends(&document, "received_bytes", "sent_bytes");
+        assert_same_at_both_ends(&document, "sent_bytes", "received_bytes");
     }
 }
 
@@ -149,7 +122,7 @@ fn many_flows_both_ways_over_two_connections_end_before_their_time() {
 fn cpu_utilisation_is_that_of_the_time_until_the_end() {
     let words = "--json --time 1s --until 90% -t TCP_STREAM -c -C --rate 100M";
     let document = run(&server(), words).document();
-    same_at_both_ends(&document, "sent_bytes", "received_bytes");
+    assert_same_at_both_ends(&document, "sent_bytes", "received_bytes");
     let result = &document["result"];
     for end in ["local", "remote"] {
         let busy = number(&result[format!("{end}_cpu_percent")]);

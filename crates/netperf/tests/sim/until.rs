@@ -1,6 +1,7 @@
 //! Going on until figures are known: the run ends before its time, and both ends count the same.
 //! The rule itself is tested with the values that it judges.
 
+use netperf_testkit::documents::{assert_reached, assert_same_at_both_ends, number};
 use netperf_testkit::sim::{self, SimRun};
 use netperf_testkit::{SimLink, SimProcess, Simulation, ours};
 use serde_json::Value;
@@ -29,12 +30,6 @@ fn document(run: &SimRun) -> Value {
     serde_json::from_str(&run.of("client").stdout).expect("a document")
 }
 
-fn number(value: &Value) -> f64 {
-    value
-        .as_f64()
-        .unwrap_or_else(|| panic!("{value} is no number"))
-}
-
 fn codes(document: &Value) -> Vec<&str> {
     let all = document["warnings"].as_array().expect("warnings");
     all.iter().filter_map(|one| one["code"].as_str()).collect()
@@ -44,29 +39,12 @@ fn codes(document: &Value) -> Vec<&str> {
 fn reached_with(server: SimProcess, words: &str) -> (Value, SimRun) {
     let run = simulated(server, &format!("--time {LONGEST} --until 90% {words}"));
     let document = document(&run);
-    let until = &document["until"];
-    assert_eq!(until["end"], "reached", "{}", run.account());
-    assert!(!codes(&document).contains(&"imprecise"), "{document}");
-    let elapsed = number(&document["iterations"][0]["elapsed_seconds"]);
-    assert!(elapsed < LONGEST_SECONDS, "{}", run.account());
-    // The request is met within a quarter.
-    assert!(number(&until["throughput"]["half_width_percent"]) <= 90.0 * 1.25);
-    let figure = number(&until["throughput"]["value"]);
-    let printed = number(&document["result"]["throughput"]);
-    assert!(figure > 0.0);
-    assert!((figure / printed - 1.0).abs() < 1e-6, "{}", run.account());
+    assert_reached(&document, LONGEST_SECONDS, &run.account());
     (document, run)
 }
 
 fn reached(words: &str) -> Value {
     reached_with(server(), words).0
-}
-
-fn same_at_both_ends(document: &Value, local: &str, remote: &str) {
-    let iteration = &document["iterations"][0];
-    let (here, there) = (&iteration["local"][local], &iteration["remote"][remote]);
-    assert!(number(here) > 0.0);
-    assert_eq!(here, there);
 }
 
 #[test]
@@ -75,7 +53,7 @@ fn stream_ends_before_its_time_and_every_byte_of_it_arrives() {
         return;
     }
     let document = reached("-t TCP_STREAM --rate 20M");
-    same_at_both_ends(&document, "sent_bytes", "received_bytes");
+    assert_same_at_both_ends(&document, "sent_bytes", "received_bytes");
     // netserver was told the longest time, and measured the real one.
     let elapsed = number(&document["iterations"][0]["remote"]["elapsed_seconds"]);
     assert!(elapsed < LONGEST_SECONDS, "{elapsed}");
@@ -102,7 +80,7 @@ fn percentiles_are_printed_with_their_intervals_whoever_keeps_the_times() {
         return;
     }
     let document = with_percentiles("-t TCP_RR --until 1%,p50,p90 -b 2 -w 2ms");
-    same_at_both_ends(&document, "transactions", "transactions");
+    assert_same_at_both_ends(&document, "transactions", "transactions");
     let all = document["until"]["percentiles"].as_array();
     let percents = all.expect("percentiles").iter();
     let percents: Vec<f64> = percents.map(|one| number(&one["percent"])).collect();
@@ -127,9 +105,9 @@ fn many_flows_end_before_their_time() {
     }
     let paced = "--flows 4 --threads 2 -b 1 -w 20ms";
     let document = reached(&format!("-t TCP_STREAM {paced}"));
-    same_at_both_ends(&document, "sent_bytes", "received_bytes");
+    assert_same_at_both_ends(&document, "sent_bytes", "received_bytes");
     let document = reached(&format!("-t TCP_RR {paced}"));
-    same_at_both_ends(&document, "transactions", "transactions");
+    assert_same_at_both_ends(&document, "transactions", "transactions");
 }
 
 #[test]
@@ -155,8 +133,8 @@ fn data_both_ways_ends_before_its_time() {
     }
     let paced = "--bidirectional same -b 1,1 -w 20ms,20ms";
     let document = reached(&format!("-t TCP_STREAM {paced} -- -m 4K,4K"));
-    same_at_both_ends(&document, "received_bytes", "sent_bytes");
-    same_at_both_ends(&document, "sent_bytes", "received_bytes");
+    assert_same_at_both_ends(&document, "received_bytes", "sent_bytes");
+    assert_same_at_both_ends(&document, "sent_bytes", "received_bytes");
 }
 
 #[test]
@@ -168,7 +146,7 @@ fn longest_time_that_is_over_ends_what_netserver_alone_sends_as_ever() {
     let document = document(&simulated(server(), words));
     assert_ne!(document["until"]["end"], "reached", "{document}");
     assert!(codes(&document).contains(&"imprecise"), "{document}");
-    same_at_both_ends(&document, "received_bytes", "sent_bytes");
+    assert_same_at_both_ends(&document, "received_bytes", "sent_bytes");
 }
 
 #[test]
@@ -188,8 +166,8 @@ fn netserver_of_another_make_sees_the_end_by_the_data_connection() {
     }
     let stock = || SimProcess::new(&stock("netserver"), "-D -4");
     let (document, _) = reached_with(stock(), "-t TCP_STREAM --rate 20M");
-    same_at_both_ends(&document, "sent_bytes", "received_bytes");
+    assert_same_at_both_ends(&document, "sent_bytes", "received_bytes");
     reached_with(stock(), "-t UDP_STREAM --rate 20M -- -m 1000");
     let (document, _) = reached_with(stock(), "-t TCP_RR --rate 1k");
-    same_at_both_ends(&document, "transactions", "transactions");
+    assert_same_at_both_ends(&document, "transactions", "transactions");
 }

@@ -1,5 +1,6 @@
 //! Confidence intervals and comparisons, over many runs.
 
+use netperf_testkit::documents::number;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
@@ -13,12 +14,6 @@ use super::{Bench, Tolerance, at_once, check};
 
 /// Links of a check, at the same time.
 const LINKS: [u64; 12] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
-
-fn number(value: &Value) -> f64 {
-    value
-        .as_f64()
-        .unwrap_or_else(|| panic!("{value} is no number"))
-}
 
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / f64::from(u32::try_from(values.len()).expect("few"))

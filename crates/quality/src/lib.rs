@@ -12,6 +12,7 @@ mod documents;
 mod evaluation;
 pub mod flent;
 mod grade;
+mod last;
 mod load;
 mod loss;
 mod page;
@@ -28,6 +29,7 @@ mod words;
 pub use distribution::{Increase, TimeDistribution, rank};
 pub use documents::CheckSeries;
 pub use grade::{Grade, GradeTable};
+pub use last::{LastCheck, SinceLast};
 pub use load::{LoadLimit, LoadTruth, jain};
 pub use loss::{DirectionLoss, share_interval};
 pub use parts::{BusyCpus, Datagrams, PathEnd};
@@ -41,6 +43,6 @@ pub use stability::{RpmConfidence, Stability};
 pub use summary::schema;
 pub use summary::{
     CheckRole, CheckRuns, CheckSettings, CheckSummary, CheckWay, ClassLatency, ClassRate,
-    LastCheck, LoadSummary, PhaseRuns, PhaseSummary, RunFailure, SinceLast,
+    LoadSummary, PhaseRuns, PhaseSummary, RunFailure,
 };
 pub use words::{CallsOutlook, PathVerdict, PhaseVerdict};

@@ -2,7 +2,7 @@
 
 use netperf_stats::compare::{Design, Judgement};
 use netperf_web::table::Table;
-use netperf_web::{ComparedValues, Record, ReportedVerdict, Verdicts};
+use netperf_web::{ComparedValues, ReportedVerdict, Verdicts};
 
 use crate::compare::{Comparison, Set, Wish, compare, one_kind};
 use crate::figures::{self, RunFigure};
@@ -37,29 +37,34 @@ pub fn verdicts(sets: &[Set]) -> Verdicts {
 
 /// Every figure of the first run of sets of one kind, with its values in all runs that have it.
 fn values_of(kind: &[&Set], is_alone: bool) -> Vec<ComparedValues> {
-    let first = kind.first().and_then(|set| set.runs.first());
-    let figures = first.map(figures::of).unwrap_or_default();
-    let test = first.and_then(|run| run.test.as_deref());
-    let of_set = |set: &Set, wanted: &RunFigure| {
-        let value = |run: &Record| {
-            let is_same = |figure: &RunFigure| {
-                figure.name == wanted.name && figure.quantity.unit == wanted.quantity.unit
-            };
-            let found = figures::of(run).into_iter().find(is_same)?;
-            Some((run.label.clone(), found.quantity.value))
+    let figures_of =
+        |set: &&Set| -> Vec<Vec<RunFigure>> { set.runs.iter().map(figures::of).collect() };
+    let sets: Vec<(&Set, Vec<Vec<RunFigure>>)> =
+        kind.iter().map(|set| (*set, figures_of(set))).collect();
+    let first = sets
+        .first()
+        .and_then(|(set, runs)| set.runs.first().zip(runs.first()));
+    let Some((run, figures)) = first else {
+        return Vec::new();
+    };
+    let of_set = |(set, runs): &(&Set, Vec<Vec<RunFigure>>), wanted: &RunFigure| {
+        let is_same = |figure: &&RunFigure| {
+            figure.name == wanted.name && figure.quantity.unit == wanted.quantity.unit
         };
-        (
-            set.name.clone(),
-            set.runs.iter().filter_map(value).collect(),
-        )
+        let each = set.runs.iter().zip(runs);
+        let values = each.filter_map(|(run, figures)| {
+            let found = figures.iter().find(is_same)?;
+            Some((run.label.clone(), found.quantity.value))
+        });
+        (set.name.clone(), values.collect())
     };
     let values = |figure: &RunFigure| ComparedValues {
-        name: match test.filter(|_| !is_alone) {
+        name: match run.test.as_deref().filter(|_| !is_alone) {
             Some(test) => format!("{test}, {}", figure.name),
             None => figure.name.clone(),
         },
         unit: figure.quantity.unit.clone(),
-        sets: kind.iter().map(|set| of_set(set, figure)).collect(),
+        sets: sets.iter().map(|set| of_set(set, figure)).collect(),
     };
     figures.iter().map(values).collect()
 }
@@ -159,6 +164,7 @@ fn table(comparison: &Comparison) -> Table {
 
 #[cfg(test)]
 mod tests {
+    use netperf_web::Record;
     use netperf_web::unit::{Quantity, Unit};
 
     use super::*;

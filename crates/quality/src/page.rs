@@ -19,29 +19,11 @@ const LOOK: TextLook = TextLook {
     columns: 120,
 };
 
-/// Identifier, title, name of the series, unit, and name of the values of each strip.
-const STRIPS: [(&str, &str, &str, Unit, &str); 3] = [
-    (
-        "down",
-        "From the server",
-        "down",
-        Unit::BitsPerSecond,
-        "throughput",
-    ),
-    (
-        "up",
-        "To the server",
-        "up",
-        Unit::BitsPerSecond,
-        "throughput",
-    ),
-    (
-        "round-trip",
-        "Round trip",
-        "round trip",
-        Unit::Seconds,
-        "latency",
-    ),
+/// Title, name of the series, unit, and name of the values of each strip.
+const STRIPS: [(&str, &str, Unit, &str); 3] = [
+    ("From the server", "down", Unit::BitsPerSecond, "throughput"),
+    ("To the server", "up", Unit::BitsPerSecond, "throughput"),
+    ("Round trip", "round trip", Unit::Seconds, "latency"),
 ];
 
 impl CheckSummary {
@@ -60,24 +42,21 @@ impl CheckSummary {
 
     fn over_time(&self) -> Figure {
         let phases = self.phases_of_series();
-        let strips = STRIPS
-            .into_iter()
-            .filter_map(|(id, title, of, unit, y_name)| {
-                let own: Vec<&CheckSeries> =
-                    self.series.iter().filter(|one| one.of == of).collect();
-                let lines = Lines {
-                    x: X::Seconds,
-                    x_name: "time".to_owned(),
-                    unit,
-                    y_name: y_name.to_owned(),
-                    log: false,
-                    lines: self.lines_of(&own),
-                    thin: Thin::Shape,
-                    phases: phases.clone(),
-                };
-                let table = table_of(title, &own, &lines);
-                (!own.is_empty()).then(|| (chart(id, title, lines), table))
-            });
+        let strips = STRIPS.into_iter().filter_map(|(title, of, unit, y_name)| {
+            let own: Vec<&CheckSeries> = self.series.iter().filter(|one| one.of == of).collect();
+            let lines = Lines {
+                x: X::Seconds,
+                x_name: "time".to_owned(),
+                unit,
+                y_name: y_name.to_owned(),
+                log: false,
+                lines: self.lines_of(&own),
+                thin: Thin::Shape,
+                phases: phases.clone(),
+            };
+            let table = table_of(title, &own, &lines);
+            (!own.is_empty()).then(|| (chart(&of.replace(' ', "-"), title, lines), table))
+        });
         Figure {
             id: "over-time",
             heading: "Over time".to_owned(),

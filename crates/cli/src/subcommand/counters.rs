@@ -94,7 +94,6 @@ fn counters(mut args: CountersArgs, words: Vec<String>) -> Result<CountersArgs, 
 
 #[cfg(test)]
 mod tests {
-
     use crate::subcommand::Subcommand;
     use crate::subcommand::testing::read;
 

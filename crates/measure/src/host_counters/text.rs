@@ -110,10 +110,7 @@ impl CounterReader {
                 title.clone_into(&mut self.section);
             }
         } else if let Some((name, value)) = named(words) {
-            let value = value.parse().map_err(|_| SnapshotError::Value {
-                line: number,
-                value: value.to_owned(),
-            })?;
+            let value = value_of(number, value)?;
             self.has_sentences |= name == "Forwarding";
             self.add(name, value);
         } else if let Some(title) = words.strip_suffix(':') {
@@ -133,10 +130,7 @@ impl CounterReader {
         let name = all.join(" ");
         let name = name.strip_prefix("N ").unwrap_or(&name);
         for value in values {
-            let value = value.parse().map_err(|_| SnapshotError::Value {
-                line: number,
-                value: value.to_owned(),
-            })?;
+            let value = value_of(number, value)?;
             self.has_sentences = true;
             self.add(name, value);
         }
@@ -165,6 +159,14 @@ impl CounterReader {
             value,
         });
     }
+}
+
+/// The value of a counter in this line.
+fn value_of(line: usize, value: &str) -> Result<u64, SnapshotError> {
+    value.parse().map_err(|_| SnapshotError::Value {
+        line,
+        value: value.to_owned(),
+    })
 }
 
 /// A name and a number with a colon between them.

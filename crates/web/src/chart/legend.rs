@@ -11,11 +11,9 @@ pub(super) enum Sign {
     Line {
         /// The pattern of dashes.
         dash: usize,
-        /// The mark.
-        shape: usize,
+        /// The mark, if it has one.
+        shape: Option<usize>,
     },
-    /// A line in a pattern.
-    Dashes(usize),
     /// A filled square.
     Square,
     /// A hatched square.
@@ -29,7 +27,7 @@ pub(super) fn drawn(scene: &mut Scene, width: f64, entries: &[(String, Ink, Sign
     let mut x = 0.0;
     let mut y = 0.0;
     for (name, ink, sign) in entries {
-        let sign_width = if matches!(sign, Sign::Line { .. } | Sign::Dashes(_)) {
+        let sign_width = if matches!(sign, Sign::Line { .. }) {
             34.0
         } else {
             18.0
@@ -49,17 +47,12 @@ pub(super) fn drawn(scene: &mut Scene, width: f64, entries: &[(String, Ink, Sign
                     ink: *ink,
                     dash,
                 });
-                scene.items.push(SceneItem::Mark {
+                scene.items.extend(shape.map(|shape| SceneItem::Mark {
                     at: (x + 13.0, middle),
                     ink: *ink,
                     shape,
-                });
+                }));
             }
-            Sign::Dashes(dash) => scene.items.push(SceneItem::Line {
-                places: vec![(x, middle), (x + 26.0, middle)],
-                ink: *ink,
-                dash,
-            }),
             Sign::Hatched => hatched(scene, (x, middle - 6.0), (12.0, 12.0)),
             Sign::Mark(shape) => scene.items.push(SceneItem::Mark {
                 at: (x + 6.0, middle),

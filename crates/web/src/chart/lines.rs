@@ -408,7 +408,7 @@ impl Lines {
         for line in self.lines.iter().filter(named) {
             let sign = Sign::Line {
                 dash: line.dash,
-                shape: line.mark(),
+                shape: Some(line.mark()),
             };
             entries.push((line.name.clone(), Ink::Series(line.colour), sign));
         }
@@ -421,7 +421,8 @@ impl Lines {
             let half = notes.half_width.map(|half| format!(" ± {}", of(half)));
             let text = format!("mean {}{}", of(mean), half.unwrap_or_default());
             let ink = Ink::Series(line.colour);
-            entries.push((text, ink, Sign::Dashes(MEAN_DASH)));
+            let (dash, shape) = (MEAN_DASH, None);
+            entries.push((text, ink, Sign::Line { dash, shape }));
         }
         let has_events = |(_, notes): &(&Line, &LineNotes)| !notes.events.is_empty();
         if let Some((line, notes)) = notes().find(has_events) {

@@ -9,17 +9,14 @@ pub(super) fn figure(records: &[Record]) -> Figure {
     let title = "Throughput over time";
     let mut charts = over_time(records, "throughput", title, "", |record| &record.rates);
     for (chart, table) in &mut charts {
-        let transactions =
-            matches!(&chart.body, Body::Lines(lines) if lines.unit == Unit::TransactionsPerSecond);
-        if transactions {
+        let Body::Lines(lines) = &mut chart.body else {
+            continue;
+        };
+        annotate(records, lines);
+        if lines.unit == Unit::TransactionsPerSecond {
             let text = "Transactions over time";
             table.caption = table.caption.replacen(title, text, 1);
             chart.title = text.to_owned();
-        }
-    }
-    for (chart, _) in &mut charts {
-        if let Body::Lines(lines) = &mut chart.body {
-            annotate(records, lines);
         }
     }
     let advice = "interim results are measured with -D";
@@ -50,8 +47,8 @@ const ANNOTATED: usize = 3;
 /// Adds means and retransmissions to the lines of records that have one line each.
 fn annotate(records: &[Record], lines: &mut Lines) {
     let own = |record: &&Record| {
-        let tracks = record.rates.iter();
-        tracks.filter(|track| track.unit == lines.unit).count() > 0
+        let mut tracks = record.rates.iter();
+        tracks.any(|track| track.unit == lines.unit)
     };
     let owners: Vec<&Record> = records.iter().filter(own).collect();
     let has_one = owners.iter().all(|record| record.rates.len() == 1);

@@ -102,6 +102,8 @@ pub(super) struct WorkerState<'a, R> {
     pub(super) cuts: bool,
     /// Counts at the end of the time.
     at_end: Option<(Moment, Tally)>,
+    /// Time for data on its way when the time is over, from the bytes received so far and their time.
+    pub(super) drain: fn(u64, Duration) -> Duration,
     begun: Moment,
     /// Writes numbers into datagrams.
     pub(super) numbers: Option<Numbers>,
@@ -222,6 +224,7 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
             tells: false,
             cuts: false,
             at_end: None,
+            drain: drain_within,
             begun: clock::now(),
             patience: None,
             numbers: None,
@@ -363,9 +366,8 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
         if flows.iter().all(arrived) {
             self.note_end(flows);
         }
-        let begun = self.begun;
         let ends = |(over, tally): (Moment, Tally)| {
-            over.elapsed() >= drain_within(tally.bytes_received, over.since(begun))
+            over.elapsed() >= (self.drain)(tally.bytes_received, over.since(self.begun))
         };
         self.at_end.is_some_and(ends)
     }

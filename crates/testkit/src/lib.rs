@@ -18,6 +18,7 @@ pub mod nat;
 pub mod net;
 pub mod peers;
 pub mod place;
+pub mod preload;
 pub mod process;
 pub mod procfs;
 pub mod require;

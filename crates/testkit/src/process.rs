@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-pub use crate::start::signal;
+pub use crate::start::{output, signal, succeeds};
 
 use crate::schema::Schema;
 use crate::start::start;

@@ -1,10 +1,13 @@
 //! A netserver in the foreground, on a free port.
 
 use std::ffi::OsString;
-use std::net::{Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
+
+use netperf_os::{Domain, Socket, Type};
 
 use crate::start::{signal, without_starts};
 use crate::{Invocation, Place, Programs, Running, procfs};
@@ -103,7 +106,8 @@ pub fn on_free_port<T>(start: impl FnMut(u16) -> Option<T>) -> Option<T> {
     ports.find_map(start)
 }
 
-/// A port that is free for TCP and UDP, in both families. Only this process is given it, until it has
+/// A port that is free for TCP and UDP, in both families, even without `SO_REUSEADDR`: nobody had a
+/// connection at it a minute ago. Only this process is given it, until it has
 /// been given all of them.
 ///
 /// # Panics
@@ -120,11 +124,16 @@ pub fn free_ports(count: u16) -> u16 {
     // Processes that run at the same time begin at different ports.
     let first = std::process::id().wrapping_mul(101);
     let is_free = |port: &u16| {
-        let any = SocketAddr::from((Ipv6Addr::UNSPECIFIED, *port));
-        let listener = TcpListener::bind(any).or_else(|_| TcpListener::bind(("0.0.0.0", *port)));
-        listener
-            .and_then(|listener| UdpSocket::bind(listener.local_addr()?))
-            .is_ok()
+        let bound = |kind, any: IpAddr| {
+            let socket = Socket::new(Domain::for_address((any, *port).into()), kind, None)?;
+            socket.bind(&SocketAddr::from((any, *port)).into())?;
+            Ok::<_, io::Error>(socket)
+        };
+        [Type::STREAM, Type::DGRAM].into_iter().all(|kind| {
+            let socket = bound(kind, Ipv6Addr::UNSPECIFIED.into());
+            let socket = socket.or_else(|_| bound(kind, Ipv4Addr::UNSPECIFIED.into()));
+            socket.is_ok()
+        })
     };
     let next = || {
         let number = first.wrapping_add(TRIED.fetch_add(u32::from(count), Ordering::Relaxed));

@@ -15,12 +15,20 @@ pub(crate) fn start(command: &mut Command) -> io::Result<Child> {
 }
 
 /// Runs a process to its end.
-pub(crate) fn output(command: &mut Command) -> io::Result<Output> {
+///
+/// # Errors
+/// When it cannot be started.
+pub fn output(command: &mut Command) -> io::Result<Output> {
     command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     start(command)?.wait_with_output()
+}
+
+/// True if a process can be started and ends well.
+pub fn succeeds(command: &mut Command) -> bool {
+    output(command).is_ok_and(|output| output.status.success())
 }
 
 /// Does something with sockets while no process starts.

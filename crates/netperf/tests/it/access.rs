@@ -9,6 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use netperf_session::access::greeting;
+use netperf_testkit::process::signal;
 use netperf_testkit::server::free_port;
 use netperf_testkit::{
     Finished, Invocation, Netserver, Place, Programs, Scratch, eventually, is_closed, ours, procfs,
@@ -234,11 +235,7 @@ fn threat_model_keys_with_names_have_limits_and_roles_and_are_rotated() {
     // Both keys are valid for a time, then the new one alone.
     let rotate = |lines: &str, times| {
         key_file(&folder, "keys", lines);
-        let pid = server.pid().to_string();
-        let sent = std::process::Command::new("kill")
-            .args(["-HUP", &pid])
-            .status();
-        assert!(sent.expect("kill").success());
+        signal(server.pid(), "HUP");
         let read = || server.said().1.matches(" reloaded").count() == times;
         let read = eventually(Duration::from_secs(10), read);
         assert!(read, "{:?}", server.said());

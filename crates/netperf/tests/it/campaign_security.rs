@@ -1,7 +1,9 @@
 //! Refusals of an agent, and the end of a campaign.
 
+use std::fs::Permissions;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt as _;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -323,12 +325,8 @@ fn threat_model_a_member_serves_others_only_with_the_token_of_the_campaign() {
     // It has to look generated.
     let token = "5c1e09d7a2f84b3690ed7c15f2a8634b0d97be41c6f3528a1e7049bd5f38c2a6".to_owned();
     std::fs::write(lab.folder.path().join("token"), &token).expect("a file");
-    let private = "chmod 600 token";
-    let made = std::process::Command::new("sh")
-        .args(["-c", private])
-        .current_dir(lab.folder.path())
-        .status();
-    assert!(made.is_ok_and(|status| status.success()));
+    let mode = Permissions::from_mode(0o600);
+    std::fs::set_permissions(lab.folder.path().join("token"), mode).expect("our file");
     let client = |seconds: &str| {
         ours!()
             .client_of(&lab.agent)

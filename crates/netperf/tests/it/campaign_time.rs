@@ -2,9 +2,8 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::Command;
 
-use netperf_testkit::{Scratch, eventually, require};
+use netperf_testkit::{Scratch, eventually, preload};
 use serde_json::Value;
 
 use crate::campaign_hosts::{CampaignHosts, PATIENCE, document, number};
@@ -45,21 +44,16 @@ int clock_gettime(clockid_t id, struct timespec *now) {
 /// Builds the library: the system clock steps by 1 s once the file `step` is there, and the
 /// monotonic clock runs faster from now on. `None`, after saying so, without a compiler.
 fn library(folder: &Scratch, ppm: u32) -> Option<Vec<(String, OsString)>> {
-    let path = |name: &str| folder.path().join(name);
-    std::fs::write(path("clock.c"), SOURCE).expect("a source");
     let uptime = std::fs::read_to_string("/proc/uptime").expect("an uptime");
     let origin = uptime.split('.').next().unwrap_or_default();
-    let built = Command::new("cc")
-        .args(["-shared", "-fPIC", "-O1"])
-        .arg(format!("-DORIGIN={origin}LL"))
-        .arg(format!("-DPPM={ppm}"))
-        .arg(format!("-DSTEP=\"{}\"", step(folder).display()))
-        .arg("-o")
-        .args([path("clock.so"), path("clock.c")])
-        .status();
-    let built = built.is_ok_and(|status| status.success());
-    let usable = require::require(built, "cc", "install gcc");
-    usable.then(|| vec![("LD_PRELOAD".into(), path("clock.so").into())])
+    let options = [
+        format!("-DORIGIN={origin}LL"),
+        format!("-DPPM={ppm}"),
+        format!("-DSTEP=\"{}\"", step(folder).display()),
+    ];
+    let options = options.each_ref().map(String::as_str);
+    let library = preload::library(folder.path(), "clock", SOURCE, &options)?;
+    Some(vec![("LD_PRELOAD".into(), library.into())])
 }
 
 /// The file whose existence is a step of the system clock.

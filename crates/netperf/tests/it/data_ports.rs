@@ -89,6 +89,9 @@ fn every_transport_over_ip_uses_a_port_of_the_range() {
         "tls",
     ] {
         for direction in ["rr", "send"] {
+            // The kernel may give the port of MPTCP back later than its session ends.
+            let free = || (range.first..=range.last).any(|port| occupy(port).is_ok());
+            assert!(eventually(PATIENCE, free), "{transport}");
             let options = format!("--time 100ms -t OMNI -- -T {transport} -d {direction} -m 1000");
             let finished = run(&ours!(), &server, &options);
             // Not every kernel has every transport.

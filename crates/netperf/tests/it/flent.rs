@@ -3,12 +3,12 @@
 //! with every series of data there.
 
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
+use netperf_testkit::process::output;
 use netperf_testkit::{
     Finished, Invocation, Netserver, Programs, Scratch, TwoHosts, machine, note, ours, peers,
     require,
@@ -198,16 +198,9 @@ fn data_file(folder: &Path) -> Value {
     let packed = paths
         .find(|path| path.extension().is_some_and(|ending| ending == "gz"))
         .expect("a data file of flent's");
-    let mut unpacked = Command::new("gzip")
-        .arg("-dc")
-        .arg(packed)
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("gzip");
-    let mut text = String::new();
-    let mut pipe = unpacked.stdout.take().expect("piped");
-    pipe.read_to_string(&mut text).expect("text");
-    assert!(unpacked.wait().expect("our child").success());
+    let unpacked = output(Command::new("gzip").arg("-dc").arg(packed)).expect("gzip");
+    assert!(unpacked.status.success(), "{unpacked:?}");
+    let text = String::from_utf8(unpacked.stdout).expect("text");
     serde_json::from_str(&text).expect("JSON")
 }
 

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use netperf_testkit::net::LoopbackOnly;
+use netperf_testkit::process::succeeds;
 use netperf_testkit::{Invocation, Place, Scratch, eventually, ours, procfs, require};
 
 use crate::iperf2_served::Served;
@@ -41,8 +42,8 @@ fn multicast_group_is_joined_and_its_datagrams_are_counted_netns() {
         &["route", "add", "224.0.0.0/4", "dev", "lo"],
     ] {
         let mut command = std::process::Command::new("ip");
-        let done = command.args(["-n", &name]).args(words).status();
-        assert!(done.expect("ip").success(), "{words:?}");
+        let done = succeeds(command.args(["-n", &name]).args(words));
+        assert!(done, "{words:?}");
     }
     let scratch = Scratch::new();
     let own = link(&scratch);

@@ -3,8 +3,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+use std::fs::Permissions;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
+use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
 use netperf_model::Token;
@@ -244,11 +246,7 @@ fn the_control_connection_may_be_encrypted() {
     let scratch = Scratch::new();
     let key = scratch.path().join("key");
     std::fs::write(&key, "0123456789abcdef0123456789abcdef").unwrap();
-    std::process::Command::new("chmod")
-        .arg("600")
-        .arg(&key)
-        .status()
-        .unwrap();
+    std::fs::set_permissions(&key, Permissions::from_mode(0o600)).expect("our file");
     let key = key.to_str().unwrap();
     let server = server(&["--key-file", key]);
     for words in ["-t TCP_CRR", "-t UDP_RR"] {

@@ -5,9 +5,10 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
-use netperf_testkit::process::signal;
+use netperf_testkit::process::{signal, succeeds};
 use netperf_testkit::server::free_port;
 use netperf_testkit::{
     Finished, Invocation, Netserver, Place, Running, Scratch, eventually, is_closed, ours, procfs,
@@ -336,8 +337,7 @@ fn sighup_reads_the_policy_again_and_a_wrong_one_changes_nothing() {
     measures(&server, &["-t", "TCP_RR", "-l", "-50"]);
     // Nothing is ever written to it.
     std::fs::remove_file(&file).unwrap();
-    let made = std::process::Command::new("mkfifo").arg(&file).status();
-    assert!(made.unwrap().success());
+    assert!(succeeds(Command::new("mkfifo").arg(&file)));
     signal(server.pid(), "HUP");
     let pipe = |line: &Value| line["error"].as_str().unwrap().contains("read again");
     event(&server, "reload", pipe);

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use netperf_testkit::{Finished, Invocation, Netserver, Place, Scratch, ours, require};
+use netperf_testkit::process::output;
+use netperf_testkit::{Finished, Invocation, Netserver, Place, Scratch, ours, preload, require};
 
 /// The client, told to report its counts.
 fn client(server: &Netserver, test: &str, length: &str, env: &[(String, OsString)]) -> Finished {
@@ -54,17 +55,10 @@ fn wrapped(library: &Path, folder: &Path) -> Vec<(String, OsString)> {
 #[test]
 fn sdp_tests_run_over_tcp_where_a_library_for_sdp_is_preloaded() {
     let folder = Scratch::new();
-    let source = folder.path().join("nothing.c");
-    std::fs::write(&source, "int netperf_sdp_stand_in;\n").expect("a source");
-    let library = folder.path().join("libsdp.so");
-    let built = Command::new("cc")
-        .args(["-shared", "-fPIC", "-o"])
-        .args([&library, &source])
-        .status();
-    let built = built.is_ok_and(|status| status.success());
-    if !require::require(built, "cc", "install gcc") {
+    let source = "int netperf_sdp_stand_in;\n";
+    let Some(library) = preload::library(folder.path(), "libsdp", source, &[]) else {
         return;
-    }
+    };
     let env = vec![("LD_PRELOAD".into(), library.into())];
     let server = Netserver::start_with(&ours!(), &Place::Here, &["-D"], &env);
     for test in [
@@ -163,16 +157,9 @@ impl Counted {
 
 /// Compiles a library from a source below `tests`; a machine that builds Rust has a C compiler.
 pub(crate) fn compiled(folder: &Path, source: &str) -> PathBuf {
-    let library = folder.join("preloaded.so");
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
-    let status = Command::new("cc")
-        .args(["-O1", "-shared", "-fPIC", "-o"])
-        .args([&library, &tests.join(source)])
-        .arg("-ldl")
-        .status()
-        .expect("a C compiler");
-    assert!(status.success(), "cannot compile {source}");
-    library
+    let text = std::fs::read_to_string(tests.join(source)).expect("a source");
+    preload::library(folder, "preloaded", &text, &[]).expect("a C compiler")
 }
 
 fn counting(library: &Path, file: &Path) -> Vec<(String, OsString)> {
@@ -245,10 +232,8 @@ fn a_greeting_opens_no_socket() {
 fn both_programs_take_their_socket_calls_from_the_c_library() {
     let programs = ours!();
     for program in [&programs.netperf, &programs.netserver] {
-        let listed = Command::new("nm")
-            .args(["-D", "--undefined-only"])
-            .arg(program)
-            .output();
+        let mut symbols = Command::new("nm");
+        let listed = output(symbols.args(["-D", "--undefined-only"]).arg(program));
         let listed = String::from_utf8(listed.expect("nm, from binutils").stdout).unwrap();
         let undefined = |name: &str| {
             listed
@@ -312,23 +297,15 @@ const MODULE_PROTOCOLS: [i32; 2] = [33, 132];
 #[test]
 fn threat_model_no_greeting_opens_a_socket_that_may_load_a_kernel_module() {
     let folder = Scratch::new();
-    let [source, library, log] =
-        ["log.c", "liblog.so", "sockets"].map(|name| folder.path().join(name));
-    std::fs::write(&source, SOCKET_LOG).expect("a source");
+    let log = folder.path().join("sockets");
     std::fs::write(&log, "").expect("a log");
     // netserver may be another user.
     for (path, mode) in [(folder.path(), 0o755), (log.as_path(), 0o666)] {
         std::fs::set_permissions(path, Permissions::from_mode(mode)).expect("own file");
     }
-    let built = Command::new("cc")
-        .args(["-shared", "-fPIC", "-o"])
-        .args([&library, &source])
-        .arg("-ldl")
-        .status();
-    let built = built.is_ok_and(|status| status.success());
-    if !require::require(built, "cc", "install gcc") {
+    let Some(library) = preload::library(folder.path(), "liblog", SOCKET_LOG, &[]) else {
         return;
-    }
+    };
     let env = vec![
         ("LD_PRELOAD".into(), library.into()),
         ("SOCKET_LOG".into(), log.clone().into()),
@@ -365,16 +342,9 @@ __attribute__((constructor)) static void start(void) \
 #[test]
 fn threat_model_sandbox_that_is_required_is_refused_beside_a_thread_of_a_preloaded_library() {
     let folder = Scratch::new();
-    let [source, library] = ["thread.c", "libthread.so"].map(|name| folder.path().join(name));
-    std::fs::write(&source, THREAD).expect("a source");
-    let built = Command::new("cc")
-        .args(["-shared", "-fPIC", "-pthread", "-o"])
-        .args([&library, &source])
-        .status();
-    let built = built.is_ok_and(|status| status.success());
-    if !require::require(built, "cc", "install gcc") {
+    let Some(library) = preload::library(folder.path(), "libthread", THREAD, &[]) else {
         return;
-    }
+    };
     let finished = Invocation::new(&ours!().netserver)
         .env("LD_PRELOAD", &library)
         .args(["-D", "--sandbox", "require"])

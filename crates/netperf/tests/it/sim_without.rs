@@ -3,10 +3,9 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::Duration;
 
-use netperf_testkit::{Netserver, Place, Scratch, Stopwatch, ours, require};
+use netperf_testkit::{Netserver, Place, Scratch, Stopwatch, ours, preload};
 
 /// Fails as a system without these calls and options does.
 const LACKING: &str = r#"
@@ -66,19 +65,8 @@ fn lacking(folder: &Scratch) -> Option<Vec<(String, OsString)>> {
 
 /// The environment in which a library of this source is preloaded.
 fn preloading(folder: &Scratch, text: &str) -> Option<Vec<(String, OsString)>> {
-    let (source, library) = (
-        folder.path().join("lacking.c"),
-        folder.path().join("lacking.so"),
-    );
-    std::fs::write(&source, text).expect("a source");
-    let built = Command::new("cc")
-        .args(["-shared", "-fPIC", "-w", "-o"])
-        .args([&library, &source])
-        .arg("-ldl")
-        .status();
-    let built = built.is_ok_and(|status| status.success());
-    require::require(built, "cc", "install gcc")
-        .then(|| vec![("LD_PRELOAD".to_owned(), OsString::from(library))])
+    let library = preload::library(folder.path(), "lacking", text, &[])?;
+    Some(vec![("LD_PRELOAD".to_owned(), OsString::from(library))])
 }
 
 #[test]

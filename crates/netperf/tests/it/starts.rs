@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use netperf_testkit::process::succeeds;
 use netperf_testkit::server::{free_port, on_free_port};
 use netperf_testkit::{Invocation, Running, Scratch, eventually, ours, procfs, require};
 
@@ -149,11 +150,8 @@ fn starts_serve_where_one_user_exists_and_without_proc() {
     }
     let program = ours!().netserver;
     let unshare = |words: &str| {
-        let made = Command::new("unshare")
-            .args(words.split(' '))
-            .arg("/bin/true")
-            .status();
-        made.is_ok_and(|status| status.success())
+        let mut made = Command::new("unshare");
+        succeeds(made.args(words.split(' ')).arg("/bin/true"))
     };
     if unshare("-r") {
         let (running, port) = behind(r#"exec unshare -r "$0" "$@";"#, &program, &[]);

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use netperf_testkit::process::succeeds;
 use netperf_testkit::{
     Finished, Invocation, Lab, Running, Scratch, eventually, note, procfs, require,
 };
@@ -52,8 +53,7 @@ fn invocation(program: &str, words: &str) -> Invocation {
 
 #[test]
 fn the_units_are_what_systemd_takes_and_leave_little_open() {
-    let present = Command::new("systemd-analyze").arg("--version").output();
-    let present = present.is_ok_and(|output| output.status.success());
+    let present = succeeds(Command::new("systemd-analyze").arg("--version"));
     if !require::require(present, "systemd-analyze", "install systemd") {
         return;
     }

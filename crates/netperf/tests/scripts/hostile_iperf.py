@@ -2,7 +2,7 @@
 
     hostile_iperf.py iperf3|iperf2 FAULT [PORT]
 
-FAULT of iperf3: `sends` for half a minute more, `begins` or `ends` slowly, `reads` slowly, reports
+PORT 0 is one that the kernel chooses, for TCP alone. FAULT of iperf3: `sends` for half a minute more, `begins` or `ends` slowly, `reads` slowly, reports
 `lost` datagrams, or `speaks` to the terminal. FAULT of iperf2: `sends`, `reads` or `lost`.
 """
 
@@ -55,9 +55,10 @@ def read_slowly(source):
 
 
 def iperf3(fault):
-    server = listener(socket.SOCK_STREAM, PORT or 5201)
-    datagrams = listener(socket.SOCK_DGRAM, PORT or 5201)
-    print("listens", flush=True)
+    server = listener(socket.SOCK_STREAM, PORT)
+    port = server.getsockname()[1]
+    datagrams = listener(socket.SOCK_DGRAM, port) if port == PORT else None
+    print("listens", port, flush=True)
     control, _ = server.accept()
 
     def say(state, slowly):
@@ -118,5 +119,5 @@ def iperf2(fault):
         read_slowly(stream)
 
 
-PORT = int(sys.argv[3]) if len(sys.argv) > 3 else None
+PORT = int(sys.argv[3]) if len(sys.argv) > 3 else 5201
 {"iperf3": iperf3, "iperf2": iperf2}[sys.argv[1]](sys.argv[2])

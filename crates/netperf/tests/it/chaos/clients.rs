@@ -1,5 +1,7 @@
 //! Clients that are stopped or killed, and clocks that are set.
 
+use netperf_testkit::preload;
+
 use super::*;
 
 #[test]
@@ -81,8 +83,6 @@ fn clock_that_steps(
     seconds: &str,
     mark: &std::path::Path,
 ) -> Option<PathBuf> {
-    let source = folder.path().join(format!("{name}.c"));
-    let library = folder.path().join(format!("{name}.so"));
     let text = format!(
         "#define _GNU_SOURCE\n#include <time.h>\n#include <unistd.h>\n\
          #include <sys/syscall.h>\n\
@@ -92,11 +92,5 @@ fn clock_that_steps(
          \treturn result;\n}}\n",
         mark.display()
     );
-    std::fs::write(&source, text).expect("a source");
-    let built = Command::new("cc")
-        .args(["-shared", "-fPIC", "-o"])
-        .args([&library, &source])
-        .status();
-    let built = built.is_ok_and(|status| status.success());
-    require::require(built, "cc", "install gcc").then_some(library)
+    preload::library(folder.path(), name, &text, &[])
 }

@@ -454,14 +454,16 @@ fn sigint_ends_our_client_with_its_results() {
 /// A client's output to a server that sends characters that a terminal obeys or does not show.
 fn spoken_to(command: impl Fn(u16) -> Invocation) -> Finished {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts/hostile_iperf.py");
-    let port = free_port();
     let mut server = Invocation::new(Path::new("/usr/bin/python3"))
         .arg(script)
-        .args(["iperf3", "speaks", &port.to_string()])
+        .args(["iperf3", "speaks", "0"])
         .patience(PATIENCE)
         .spawn();
-    assert!(server.prints("listens", PATIENCE), "no server");
-    command(port).run().expect_exit(0)
+    assert!(server.prints("\n", PATIENCE), "no server");
+    let port = server.stdout().trim().rsplit(' ').next().map(str::parse);
+    command(port.expect("a word").expect("a port"))
+        .run()
+        .expect_exit(0)
 }
 
 #[test]

@@ -10,6 +10,8 @@ fn check(folder: &Scratch, words: &[&str]) -> Invocation {
         .args(words)
         .folder(folder.path())
         .env("XDG_DATA_HOME", folder.path())
+        // Its phases and pauses are many.
+        .patience(std::time::Duration::from_secs(120))
 }
 
 /// A check of short phases.

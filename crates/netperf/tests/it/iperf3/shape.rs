@@ -19,9 +19,13 @@ const SHAPES: [&[&str]; 9] = [
     &["-n", "64K", "-l", "8K", "-T", "title", "-f", "M"],
 ];
 
-/// Replaces figures by N and prefixes of units by nothing, and reduces blanks between them to one.
+/// Replaces figures by N, a date by DATE and prefixes of units by nothing, and reduces blanks between
+/// them to one.
 pub(super) fn masked(text: &str) -> Vec<String> {
     let line = |line: &str| {
+        if line.trim_start().starts_with("Time: ") {
+            return "Time: DATE".to_owned();
+        }
         let mut masked = String::new();
         let trailing = line.len() - line.trim_end_matches(' ').len();
         for word in line.split(' ').filter(|word| !word.is_empty()) {

@@ -88,6 +88,8 @@ pub struct SimHost {
     pub name: String,
     /// Its place among those that [`Simulation::delays`] lies between.
     pub place: usize,
+    /// Its rate in each direction, if that is not the one of the link.
+    pub bits_per_second: Option<u64>,
     /// Programs in the order of their starts.
     pub processes: Vec<SimProcess>,
 }
@@ -194,6 +196,7 @@ impl SimHost {
         Self {
             name: name.to_owned(),
             place: 0,
+            bits_per_second: None,
             processes,
         }
     }

@@ -75,9 +75,13 @@ impl SimHost {
     fn scenario(&self, index: usize) -> String {
         let [one, two, three, four] = super::address(index);
         let mut text = format!(
-            "  {}:\n    network_node_id: {}\n    ip_addr: {one}.{two}.{three}.{four}\n    processes:\n",
+            "  {}:\n    network_node_id: {}\n    ip_addr: {one}.{two}.{three}.{four}\n",
             self.name, self.place
         );
+        if let Some(bits) = self.bits_per_second {
+            text += &format!("    bandwidth_up: {bits} bit\n    bandwidth_down: {bits} bit\n");
+        }
+        text += "    processes:\n";
         for process in &self.processes {
             text += &process.scenario();
         }
@@ -129,13 +133,16 @@ mod tests {
         let server = SimProcess::new(Path::new("/bin/server"), "-D -4");
         let client = SimProcess::new(Path::new("/bin/client"), "-H server");
         let client = client.signalled(Duration::from_millis(2500), "SIGINT");
-        let text = Simulation::of_two(SimLink::lossless(100, 10), server, client).scenario();
+        let mut simulation = Simulation::of_two(SimLink::lossless(100, 10), server, client);
+        simulation.hosts[0].bits_per_second = Some(400_000_000);
+        let text = simulation.scenario();
         for part in [
             "  seed: 1\n",
             "    packet_loss 0.0\n",
             "host_bandwidth_up \"100000000 bit\"\n",
             "latency \"10000 us\"\n",
             "  client:\n    network_node_id: 0\n    ip_addr: 11.0.0.1\n",
+            "    bandwidth_up: 400000000 bit\n    bandwidth_down: 400000000 bit\n    processes:\n",
             "args: [\"-H\", \"server\"]\n      start_time: 1000000 us\n",
             "shutdown_time: 2500000 us\n      shutdown_signal: SIGINT\n",
         ] {

@@ -65,6 +65,8 @@ pub(super) struct Case {
     pub(super) tool: Tool,
     pub(super) pairing: Pairing,
     pub(super) link: SimLink,
+    /// The client's host has [`WIDER`] times the rate of the server's, which loses the rest.
+    pub(super) is_wide: bool,
     /// Seconds that the test is to last.
     pub(super) length: u32,
     /// The test by netperf's name.
@@ -75,6 +77,8 @@ pub(super) struct Case {
     pub(super) peer: Option<FaultyPeer>,
 }
 
+/// Times by which the rate of one host is above that of the other, in some cases.
+const WIDER: u64 = 4;
 /// When the client starts.
 const START: Duration = Duration::from_secs(1);
 /// A run ends within its length and this time.
@@ -111,6 +115,8 @@ impl Case {
             Tool::Iperf3 => iperf3_words(&mut dice, length),
             Tool::Iperf2 => iperf2_words(&mut dice, length),
         };
+        let is_judged = tool == Tool::Netperf && pairing == Pairing::Ours;
+        let is_wide = is_judged && test == "UDP_STREAM" && dice.below(2) == 0;
         let (server, client) = programs(tool, pairing, ours, test);
         let client = SimProcess::new(&client, &words);
         let (server, client) = with_fault(&mut dice, length, server, client);
@@ -120,6 +126,7 @@ impl Case {
             tool,
             pairing,
             link,
+            is_wide,
             length,
             test,
             flows,
@@ -174,6 +181,8 @@ impl Case {
         let mut simulation = Simulation::of_two(self.link, server, client).seeded(self.seed);
         let peer = self.peer.as_ref().map(|peer| peer.process.clone());
         simulation.hosts[1].processes.extend(peer);
+        let wide = self.link.bits_per_second * WIDER;
+        simulation.hosts[0].bits_per_second = self.is_wide.then_some(wide);
         simulation.counts_bytes = true;
         simulation.notes_left = self.leaves_nothing();
         let length = Duration::from_secs(self.length.into());
@@ -198,13 +207,18 @@ impl fmt::Display for Case {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             out,
-            "seed {}: {:?} {:?}: {} {} | {} Mbit/s, {:?}, loss {}{}{}",
+            "seed {}: {:?} {:?}: {} {} | {} Mbit/s{}, {:?}, loss {}{}{}",
             self.seed,
             self.tool,
             self.pairing,
             self.client.program.display(),
             self.client.words.join(" "),
             self.link.bits_per_second / 1_000_000,
+            if self.is_wide {
+                " behind a wider one"
+            } else {
+                ""
+            },
             self.link.delay,
             self.link.loss,
             match (self.client.signal, self.server.signal) {

@@ -7,7 +7,14 @@ use netperf_testkit::SimLink;
 use super::draw::Case;
 
 /// Steps that are no options.
-const STEPS: [&str; 5] = ["no-signal", "no-peer", "no-loss", "fast-link", "one-second"];
+const STEPS: [&str; 6] = [
+    "no-signal",
+    "no-peer",
+    "no-loss",
+    "even-link",
+    "fast-link",
+    "one-second",
+];
 /// Options that a case can do without, and whether they have a value.
 const OPTIONS: [(&str, bool); 13] = [
     ("--flows", true),
@@ -42,6 +49,7 @@ impl Case {
             // The server keeps the port behind that of the peer, which the client takes then.
             "no-peer" => case.remove_peer(),
             "no-loss" => case.link.loss = 0.0,
+            "even-link" => case.is_wide = false,
             "fast-link" => {
                 case.link = SimLink {
                     bits_per_second: 50_000_000,

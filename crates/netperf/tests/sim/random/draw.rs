@@ -318,7 +318,13 @@ fn link(dice: &mut Dice, tool: Tool) -> SimLink {
     };
     match tool {
         // There a connection that is half closed may not send lost data again.
-        Tool::Iperf2 => SimLink { loss: 0.0, ..link },
+        // Data in flight is no part of SIOCOUTQ there, so that a stream in the queue of a slow link
+        // seems to stand still.
+        Tool::Iperf2 => SimLink {
+            loss: 0.0,
+            bits_per_second: link.bits_per_second.max(10_000_000),
+            ..link
+        },
         // There queues of a slow link hold a minute of data, and answers of the server behind it.
         Tool::Iperf3 if link.bits_per_second < 10_000_000 => SimLink {
             bits_per_second: 10_000_000,

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use netperf_engine::iperf2::{ReadSizes, STALLED, TransferCounts, epoch_micros};
+use netperf_engine::iperf2::{ReadSizes, STALLED, SendQueue, TransferCounts, epoch_micros};
 use netperf_iperf2::messages::WireTime;
 use netperf_iperf2::options::Iperf2Args;
 use netperf_iperf2::rows::FirstWindow;
@@ -125,12 +125,9 @@ const LOOK: Duration = Duration::from_micros(200);
 /// [`STALLED`], or so much time is over. Returns how long that took.
 pub fn acknowledged(fd: BorrowedFd<'_>, longest: Duration, stop: &AtomicBool) -> Duration {
     let begin = clock::now();
-    let mut last = (u32::MAX, begin);
-    while let Ok(left @ 1..) = tcp::unacknowledged(fd) {
-        if left != last.0 {
-            last = (left, clock::now());
-        }
-        let is_over = begin.elapsed() >= longest || last.1.elapsed() >= STALLED;
+    let mut queue = SendQueue::new(fd);
+    while let Some(1..) = queue.look() {
+        let is_over = begin.elapsed() >= longest || queue.moved().elapsed() >= STALLED;
         if is_over || stop.load(Ordering::Relaxed) {
             break;
         }

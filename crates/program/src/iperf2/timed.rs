@@ -24,7 +24,7 @@ pub fn send_timed_stream(
     let mut blocks = SentBlocks::new(now());
     // A block of which nothing could be sent keeps its times.
     let mut is_begun = false;
-    send_stream_by(block.len(), order, counts, stop, |part| {
+    send_stream_by(fd, block.len(), order, counts, stop, |part| {
         if part.start == 0 && !is_begun {
             if let Some(whole) = block.get_mut(..part.end) {
                 blocks.begin(whole, now());

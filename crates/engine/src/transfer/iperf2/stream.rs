@@ -10,7 +10,9 @@ use netperf_measure::{clock, overtime};
 use netperf_os::io::{recv, send};
 
 use super::super::pace::{TransferPace, wait_until};
-use super::{OwnerStop, PATIENCE, STALLED, Transfer, TransferCounts, TransferEnd, ended_by};
+use super::{
+    OwnerStop, PATIENCE, STALLED, SendQueue, Transfer, TransferCounts, TransferEnd, ended_by,
+};
 
 /// Amount and rate of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,7 +39,7 @@ pub fn send_stream(
     stop: &AtomicBool,
 ) -> io::Result<Transfer> {
     let all = |part: Range<usize>| send(fd, block.get(part).unwrap_or(block));
-    send_stream_by(block.len(), order, counts, stop, all)
+    send_stream_by(fd, block.len(), order, counts, stop, all)
 }
 
 /// As [`send_stream`]; `transmit` sends a part of a block of `length` bytes. A block begins with
@@ -46,6 +48,7 @@ pub fn send_stream(
 /// # Errors
 /// Whatever `transmit` reports, except that the peer has closed the connection.
 pub fn send_stream_by(
+    fd: BorrowedFd<'_>,
     length: usize,
     order: &StreamOrder,
     counts: &TransferCounts,
@@ -58,7 +61,7 @@ pub fn send_stream_by(
     #[expect(clippy::cast_precision_loss, reason = "2^53 bit/s are fast enough")]
     let paced = |rate: u64| TransferPace::begun(rate.max(1) as f64, start);
     let mut pace = order.rate.map(paced);
-    let mut progress = start;
+    let (mut progress, mut queue) = (start, SendQueue::new(fd));
     let mut within = 0;
     loop {
         if stop.load(Ordering::Relaxed) {
@@ -102,6 +105,9 @@ pub fn send_stream_by(
                 progress = now;
             }
             Err(error) => {
+                if queue.look().is_some() {
+                    progress = progress.max(queue.moved());
+                }
                 let longest = order.time.map_or(STALLED, |time| {
                     (start.plus(time).since(progress))
                         .min(STALLED)

@@ -209,7 +209,7 @@ fn a_server_that_is_stopped_tells_its_client() {
                 &["-t", "20", "-b", "1M", "-l", "8K", "--forceflush"],
             )
             .spawn();
-        assert!(client.prints("1.00", PATIENCE), "{}", client.stdout());
+        assert!(client.prints(" sec ", PATIENCE), "{}", client.stdout());
         server.running.signal(signal);
         let stopped = server.running.finish().expect_exit(1);
         let document: Value = serde_json::from_str(&stopped.stdout).unwrap();

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use netperf_testkit::{
-    Invocation, LoopbackOnly, Netserver, Programs, Running, Scratch, eventually, ours, procfs,
-    require,
+    Invocation, LoopbackOnly, Netserver, Place, Programs, Running, Scratch, TwoHosts, eventually,
+    ours, procfs, require,
 };
 
 use crate::sandbox::{has_walls, status};
@@ -269,6 +269,49 @@ fn helpers_are_as_listed(started: &Started, is_root: bool) {
         found.insert(role);
     }
     assert_eq!(found.contains("helper for rights"), is_root);
+}
+
+#[test]
+fn threat_model_a_stranger_after_a_local_client_has_the_descriptors_of_one_before_netns() {
+    if !(require::root() && has_walls()) {
+        return;
+    }
+    let hosts = TwoHosts::new();
+    let server = Netserver::start_with(&ours!(), &hosts.server(), &["-D"], &[]);
+    let session_of = |place: Place, address: &str| {
+        let client = Invocation::new(&ours!().netperf).within(&place);
+        let words = format!(
+            "-H {address} -p {} -t TCP_RR -l 60 -b 1 -w 10ms -D 0.2",
+            server.port()
+        );
+        let mut running = client.args(words.split_whitespace()).spawn();
+        assert!(running.prints("Interim result", Duration::from_secs(20)));
+        let mut session = None;
+        let is_confined = || {
+            session = (server.sessions().into_iter()).find(|pid| status(*pid, "Seccomp:") == "2");
+            session.is_some_and(|pid| not_taken(pid).is_empty())
+        };
+        assert!(eventually(Duration::from_secs(20), is_confined));
+        let kinds = descriptors(session.expect("one")).into_iter();
+        let kind = |target: String| match target.split_once(":[") {
+            Some(("socket", _)) => "socket".to_owned(),
+            // Its own folder.
+            _ => target.replace(
+                &session.map(|pid| pid.to_string()).unwrap_or_default(),
+                "PID",
+            ),
+        };
+        let mut kinds: Vec<String> = kinds.map(|(_, target)| kind(target)).collect();
+        kinds.sort_unstable();
+        running.signal("INT");
+        running.finish();
+        let ended = eventually(Duration::from_secs(20), || server.sessions().is_empty());
+        assert!(ended, "{:?}", server.said());
+        kinds
+    };
+    let before = session_of(hosts.client(), TwoHosts::SERVER_V4);
+    session_of(hosts.server(), "127.0.0.1");
+    assert_eq!(session_of(hosts.client(), TwoHosts::SERVER_V4), before);
 }
 
 #[test]

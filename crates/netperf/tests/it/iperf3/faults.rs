@@ -248,6 +248,26 @@ fn the_cpu_for_the_server_is_in_force_or_the_test_is_refused() {
 }
 
 #[test]
+fn threat_model_one_source_leaves_places_to_others_at_a_server_of_one_test() {
+    let scratch = Scratch::new();
+    let own = link(&scratch);
+    let server = Server::stock(&own);
+    // More than there are places. They stay connected, or are closed for their number.
+    let crowd: Vec<TcpStream> = (0..400).map(|_| connect(&server)).collect();
+    let options = ["-B", "127.0.0.9", "-n", "1K", "-l", "1K"];
+    client(&own, &server, "127.0.0.1", &options)
+        .run()
+        .expect_clean();
+    let is_open = |stream: &&TcpStream| {
+        let mut stream = *stream;
+        stream.set_nonblocking(true).unwrap();
+        stream.read(&mut [0]).is_err()
+    };
+    let open = crowd.iter().filter(is_open).count();
+    assert!((1..400).contains(&open), "{open}");
+}
+
+#[test]
 fn threat_model_a_stream_that_is_not_expected_is_refused_and_the_test_goes_on() {
     let server = Server::ours(&[]);
     let mut open = come_so_far(&server, 6);

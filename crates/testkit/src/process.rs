@@ -2,12 +2,14 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, LazyLock, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use netperf_os::wait::{Interest, ready};
 use serde_json::Value;
 
 pub use crate::start::{output, signal, succeeds};
@@ -18,6 +20,9 @@ use crate::{Place, Stopwatch, Values, account, eventually, procfs, watchdog};
 
 /// Time limit of a process without an explicit one.
 pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Longest wait of a reader for output.
+const TURN: Duration = Duration::from_secs(60);
 
 /// A program about to be started: hermetic unless told otherwise.
 #[derive(Debug)]
@@ -134,21 +139,36 @@ impl Invocation {
 #[derive(Debug)]
 struct Captured {
     text: Arc<Mutex<Vec<u8>>>,
+    pipe: OwnedFd,
     reader: JoinHandle<()>,
 }
 
 impl Captured {
-    fn of(mut pipe: impl Read + Send + 'static) -> Self {
+    fn of(mut pipe: impl Read + AsFd + Send + 'static) -> Self {
         let text = Arc::new(Mutex::new(Vec::new()));
         let shared = Arc::clone(&text);
+        let watched = pipe.as_fd().try_clone_to_owned().expect("a descriptor");
         let reader = std::thread::spawn(move || {
             let mut chunk = [0; 4096];
-            while let Ok(length @ 1..) = pipe.read(&mut chunk) {
+            loop {
+                // Whoever has the lock and finds the pipe empty has all of the text.
+                if !ready(pipe.as_fd(), Interest::Read, TURN).unwrap_or(true) {
+                    continue;
+                }
                 let mut text = shared.lock().expect("no reader panics");
-                text.extend_from_slice(chunk.get(..length).unwrap_or_default());
+                match pipe.read(&mut chunk) {
+                    Ok(length @ 1..) => {
+                        text.extend_from_slice(chunk.get(..length).unwrap_or_default());
+                    }
+                    Ok(_) | Err(_) => break,
+                }
             }
         });
-        Self { text, reader }
+        Self {
+            text,
+            pipe: watched,
+            reader,
+        }
     }
 
     fn so_far(&self) -> String {
@@ -156,8 +176,15 @@ impl Captured {
         String::from_utf8_lossy(&text).into_owned()
     }
 
+    /// The text of a process that has ended. Its reader may get no processor for a while.
     fn complete(&self) -> String {
-        eventually(Duration::from_secs(2), || self.reader.is_finished());
+        if !eventually(Duration::from_secs(2), || self.reader.is_finished()) {
+            eventually(Duration::from_secs(60), || {
+                let _text = self.text.lock().expect("no reader panics");
+                let unread = ready(self.pipe.as_fd(), Interest::Read, Duration::ZERO);
+                self.reader.is_finished() || !unread.unwrap_or(false)
+            });
+        }
         self.so_far()
     }
 }

@@ -12,6 +12,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use netperf_testkit::machine::{self, Slots};
 use netperf_testkit::process::signal;
 use netperf_testkit::schema::Schema;
 use netperf_testkit::{
@@ -80,6 +81,8 @@ const LEFT: [&str; 3] = ["finished", "abandoned", "cut"];
 
 /// One test of each kind under way.
 struct Cells {
+    /// So many processes leave no processor to those of another test like this one.
+    slot: Slots,
     server: Netserver,
     running: Vec<(&'static str, Running)>,
 }
@@ -94,6 +97,7 @@ impl Cells {
         env: &Env,
     ) -> Self {
         let mut cells = Self {
+            slot: machine::slot(),
             server,
             running: Vec::new(),
         };
@@ -174,7 +178,11 @@ impl Cells {
         judge: impl Fn(&Finished, &[Value]) -> Result<(), String>,
         then: impl FnOnce(&Netserver),
     ) {
-        let Self { server, running } = self;
+        let Self {
+            slot: _slot,
+            server,
+            running,
+        } = self;
         let mut wrong = Vec::new();
         for (kind, running) in running {
             let finished = running.finish();
@@ -338,6 +346,7 @@ fn in_turn(
 ) -> Option<(TwoHosts, Cells)> {
     let (hosts, server) = hosts_and_server(KEEPALIVE)?;
     let mut cells = Cells {
+        slot: machine::slot(),
         server,
         running: Vec::new(),
     };

@@ -174,8 +174,8 @@ impl Agent {
         self.part.as_ref().is_none_or(Part::is_idle)
     }
 
-    /// Carries out an order that came at `now` by this connection. `stepped` is how far the wall
-    /// clock has moved against the monotonic one.
+    /// Carries out an order that came at `now` by this connection. `stepped` is how far
+    /// CLOCK_REALTIME has moved against CLOCK_MONOTONIC.
     pub fn order(
         &mut self,
         line: LineId,

@@ -17,8 +17,8 @@ pub(super) fn probe(address: SocketAddr) -> ForeignProbe {
     ForeignProbe(Box::new(move || look(address)))
 }
 
-/// Says what web servers, servers of TLS and those of iperf understand, over connections of their
-/// own; `None` if none of them answers, or netserver does.
+/// Says what web servers, servers of TLS and those of iperf understand, over separate connections;
+/// `None` if none of them answers, or netserver does.
 fn look(address: SocketAddr) -> Option<ForeignProgram> {
     let web = b"GET / HTTP/1.0\r\n\r\n".to_vec();
     // A server of iperf3 answers to the 37 bytes of a cookie.

@@ -57,7 +57,7 @@ struct InterimPrinter<'a> {
     arrivals: ArrivalCounts,
     /// The times of all operations until then.
     times: Latency,
-    /// Whether the last one that is kept is not printed yet.
+    /// True if the last one is kept and not printed yet.
     holds: bool,
 }
 
@@ -328,7 +328,7 @@ pub(super) fn beside<T>(
         }
         printer.keep(now, tally, live);
         due = due.plus(interval).max(now.plus(interval / 2));
-        // What ends within this time is part of the line.
+        // Data that ends within this time is part of the line.
         std::thread::sleep(SHORTEST);
         if live.is_ending() {
             return ControlFlow::Break(());

@@ -93,7 +93,7 @@ pub struct Totals {
     pub congestion: Option<String>,
     /// State of TCP of the first stream.
     pub tcp: Option<TcpFacts>,
-    /// Where the data of the streams came from, or went to.
+    /// Source or sink of the data of the streams.
     pub file: Option<DataFile>,
 }
 

@@ -43,11 +43,11 @@ pub struct HostCounter {
 /// Counters at one time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CounterSnapshot {
-    /// How absent counters are meant.
+    /// Meaning of absent counters.
     pub form: SnapshotForm,
     /// When and where it was taken, if that is known.
     pub origin: Option<SnapshotOrigin>,
-    /// The counters, in their order, each with a name of its own.
+    /// The counters, in their order, each with a different name.
     pub counters: Vec<HostCounter>,
 }
 

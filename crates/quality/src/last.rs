@@ -1,4 +1,4 @@
-//! What a check is compared with: the last one of the same host.
+//! The last check of the same host, for comparison.
 
 use serde::Serialize;
 

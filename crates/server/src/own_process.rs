@@ -23,7 +23,7 @@ pub(super) const RECORDS: &str = "NETSERVER_RECORDS";
 pub(super) const HANDOFF: &str = "NETSERVER_HANDOFF";
 /// Descriptor number of the socket for calls that take a right of root.
 pub(super) const RIGHTS: &str = "NETSERVER_RIGHTS";
-/// What the process serves: a word of [`ServedProtocol`].
+/// The protocol that the process serves: a word of [`ServedProtocol`].
 pub(super) const PROTOCOL: &str = "NETSERVER_PROTOCOL";
 /// Limit of a record's length, bytes.
 const LONGEST: usize = 512;
@@ -49,7 +49,7 @@ impl OwnProcess {
         command.env_clear().envs(inherited_variables());
         let kept = Vec::new();
         let mut process = Self { command, kept };
-        // A limit of file sizes may leave no room for the settings.
+        // A limit of file sizes may leave no space for the settings.
         process.keep(DESCRIPTOR, settings.to_file()?)?;
         Ok(process)
     }
@@ -101,7 +101,7 @@ impl OwnProcess {
             .stderr(Stdio::null());
     }
 
-    /// What else the command has.
+    /// Further arguments of the command.
     pub(crate) const fn command(&mut self) -> &mut Command {
         &mut self.command
     }

@@ -44,7 +44,7 @@ pub(super) struct SessionProcess {
     asked: Option<(u32, SessionQuestion)>,
     /// Number of reloads before its start: it has the settings from then.
     pub(super) reloads: u64,
-    /// What the current test needs.
+    /// Requirements of the current test.
     pub(super) needs: EndNeeds,
     /// Summary for the log.
     pub(super) session_log: SessionLog,

@@ -1,4 +1,4 @@
-//! What tests ask of documents of `--json`.
+//! Questions of tests about documents of `--json`.
 
 use serde_json::Value;
 

@@ -151,7 +151,7 @@ impl Captured {
         let reader = std::thread::spawn(move || {
             let mut chunk = [0; 4096];
             loop {
-                // Whoever has the lock and finds the pipe empty has all of the text.
+                // The text is complete if the pipe is empty under the lock.
                 if !ready(pipe.as_fd(), Interest::Read, TURN).unwrap_or(true) {
                     continue;
                 }

@@ -115,7 +115,7 @@ impl CampaignCoordinator {
         self.agree(true)
     }
 
-    /// Takes a result of an agent: that of one of its own loads.
+    /// Takes a result of an agent: that of one of the agent's loads.
     pub(super) fn result(&mut self, index: usize, result: &LoadResult) {
         let load = self.cells.load(result.id);
         let Some((load, _)) = load.filter(|(_, cell)| cell.from == index) else {

@@ -104,7 +104,7 @@ pub struct CellFigures {
 }
 
 impl CellFigures {
-    /// What they add to the sums of a round.
+    /// Their share of the sums of a round.
     #[must_use]
     pub const fn work(&self) -> CellWork {
         CellWork {

@@ -68,7 +68,7 @@ impl Sum {
     }
 }
 
-/// What a cell adds to the sums of its round.
+/// Share of a cell in the sums of its round.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CellWork {
     /// Throughput.
@@ -97,7 +97,7 @@ impl MemberWork {
     }
 }
 
-/// What is known of a member in a round.
+/// Figures of a member in a round.
 #[derive(Clone, Copy, Debug, Default)]
 struct OfMember {
     sent: MemberWork,
@@ -105,7 +105,7 @@ struct OfMember {
     cpu: Sum,
 }
 
-/// What is known of a round.
+/// Figures of a round.
 #[derive(Clone, Debug, Default)]
 struct OfRound {
     cells: usize,

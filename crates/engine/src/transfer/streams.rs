@@ -65,7 +65,7 @@ pub struct StreamSocket {
     pub sends: bool,
     /// Bytes after which a sender stops.
     pub amount: Option<u64>,
-    /// Where the data of a connection comes from, or goes to: its end ends a sender.
+    /// Source or sink of the data of a connection; a sender stops at the end of its source.
     pub file: Option<File>,
 }
 

@@ -33,7 +33,7 @@ pub struct Iperf3Plan {
     pub connect_timeout: Option<Duration>,
     /// Seconds of an interval; 0 for none.
     pub interval: f64,
-    /// Where the data comes from, or goes to.
+    /// Source or sink of the data.
     pub file: Option<String>,
     /// The length of a datagram is 0 if the path determines it.
     pub parameters: Parameters,

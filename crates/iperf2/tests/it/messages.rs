@@ -169,7 +169,7 @@ fn every_captured_datagram_decodes_and_encodes_to_the_same_bytes() {
     assert!(seen["data"] > 200, "{seen:?}");
 }
 
-/// What a client sends is known by any of its datagrams: the first may be lost.
+/// Any datagram of a client tells its layout: the first may be lost.
 #[test]
 fn layout_of_a_flow_is_known_by_whichever_datagram_arrives_first() {
     let mut seen = [0, 0];

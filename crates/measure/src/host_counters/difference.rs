@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{CounterSnapshot, HostCounter, SnapshotForm};
 
-/// How a counter went from one snapshot to the other.
+/// Change of a counter from one snapshot to the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CounterState {
     /// It has counted.
@@ -30,9 +30,9 @@ pub struct CounterChange {
     pub before: Option<u64>,
     /// Its value in the later snapshot.
     pub after: Option<u64>,
-    /// How it went from one to the other.
+    /// Change from one to the other.
     pub state: CounterState,
-    /// What was counted between; `None` if that is unknown.
+    /// Events counted between; `None` if unknown.
     pub difference: Option<u64>,
 }
 
@@ -110,7 +110,7 @@ fn change(counter: &HostCounter, before: Option<u64>, after: Option<u64>) -> Cou
     }
 }
 
-/// What was counted from one value to the other. A counter of 32 or 64 bits has gone past its
+/// Events counted from one value to the other. A counter of 32 or 64 bits has gone past its
 /// largest value if that is less than half of its values; otherwise it was reset.
 fn counted(before: u64, after: u64) -> (CounterState, Option<u64>) {
     if after >= before {

@@ -12,7 +12,7 @@ pub(super) const ORIGIN: &str = "# netperf counters ";
 /// Lines of `netstat -s` with a value that counts nothing.
 const NO_COUNTERS: [&str; 2] = ["Forwarding", "connections established"];
 
-/// What stands for the number in the name of a counter of `netstat -s`.
+/// Placeholder of the number in the name of a counter of `netstat -s`.
 const PLACE: &str = "N";
 
 /// Why a text is no snapshot.
@@ -26,7 +26,7 @@ pub enum SnapshotError {
     Value {
         /// The line, from 1.
         line: usize,
-        /// What stands there.
+        /// The text there.
         value: String,
     },
     /// The first line is cut.
@@ -87,7 +87,7 @@ struct CounterReader {
     /// A title within the section, and its indentation.
     title: Option<(usize, String)>,
     counters: Vec<HostCounter>,
-    /// How often a name has come.
+    /// Number of times that a name has occurred.
     names: BTreeMap<(String, String), usize>,
     /// A counter is a sentence, as those of `netstat -s` are.
     has_sentences: bool,

@@ -1,4 +1,4 @@
-//! How requests of a burst leave netperf.
+//! Order in which netperf sends the requests of a burst.
 
 use std::io::Read as _;
 use std::net::TcpListener;

@@ -35,7 +35,7 @@ fn rows() -> Vec<Row> {
     lines.map(cells).collect()
 }
 
-/// A netserver in a network namespace of its own, and what its start had.
+/// A netserver alone in a network namespace, and the resources of its start.
 struct Started {
     alone: LoopbackOnly,
     server: Netserver,
@@ -87,7 +87,7 @@ impl Started {
         client.args(words.split_whitespace()).spawn()
     }
 
-    /// Inodes of the sockets of IP here, and of those that listen or receive from everybody.
+    /// Inodes of the sockets of IP here, also of those that listen or receive from any host.
     fn sockets(&self) -> HashSet<String> {
         let tables = ["tcp", "tcp6", "udp", "udp6", "raw", "raw6"];
         let read = |table| fs::read_to_string(format!("/proc/{}/net/{table}", self.server.pid()));
@@ -193,7 +193,7 @@ fn flags(pid: u32, number: &str) -> u32 {
     flags.unwrap_or(u32::MAX)
 }
 
-/// What a process has open beside sockets, the null device and names.
+/// Open files of a process other than sockets, the null device and names.
 fn opened_files(pid: u32) -> Vec<String> {
     let is_name = |number: &str| flags(pid, number) & PATH_ONLY != 0;
     let all = descriptors(pid).into_iter();

@@ -98,7 +98,7 @@ fn sandbox_leaves_a_session_what_tests_need_and_no_processes() {
     }
 }
 
-/// Runs a session's needs in a process of their own.
+/// Runs a session's needs in a separate process.
 fn is_confined(becomes_user: bool) {
     // Not where temporary files are: there, sockets of tests are made and removed.
     let name = format!("netperf-needs-{}-{becomes_user}", std::process::id());

@@ -38,7 +38,7 @@ const CRYPTOGRAPHY: (i32, i32) = (38, 5);
 /// Time for one attempt.
 const WITHIN: Duration = Duration::from_secs(60);
 
-/// How an act is tried.
+/// The way in which an act is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Route {
     /// By its call, by the call of its kind without a folder, or by the number of x32.
@@ -69,7 +69,7 @@ const COLUMNS: [(&str, &[Route]); 5] = [
     ("entry of 32 bits", &[Route::Bits32]),
 ];
 
-/// What an attempt comes to.
+/// Result of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ActOutcome {
     /// The kernel says that it is not permitted.
@@ -226,7 +226,7 @@ const ACTS: [Act; 22] = [
     ),
 ];
 
-/// What attempts use.
+/// Resources of attempts.
 struct Ground {
     /// Folders, and the same as the process opened them before.
     folders: [CString; 6],
@@ -250,7 +250,7 @@ const INIT: usize = 4;
 const DEVICES: usize = 5;
 
 impl Ground {
-    /// What a process has before it is confined.
+    /// Descriptors of a process before it is confined.
     fn of(folder: &Path) -> io::Result<Self> {
         let port = fs::read_to_string(folder.join("port"))?;
         let port: u16 = port.parse().map_err(io::Error::other)?;
@@ -303,7 +303,7 @@ fn abstract_name(folder: &Path) -> PathBuf {
     OsStr::from_bytes(&name).into()
 }
 
-/// Who attempts.
+/// The process that makes an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Who {
     /// A process without a sandbox.
@@ -323,7 +323,7 @@ const REFUSALS: [i32; 2] = [1, 13];
 /// Numbers of errors after which an act is possible: a socket of this kind, or a port, is not free.
 const BUSY: [i32; 2] = [97, 98];
 
-/// Makes an attempt in a process of its own.
+/// Makes an attempt in a separate process.
 #[expect(
     clippy::exit,
     clippy::disallowed_methods,
@@ -408,7 +408,7 @@ fn prepare(folder: &Path, owner: u32) -> io::Result<()> {
     chown(victim, Some(owner), None)
 }
 
-/// Body of the other test, which runs it in a process of its own.
+/// Body of the other test, which runs it in a separate process.
 #[test]
 fn inside() {
     let Some(folder) = environment(FOLDER) else {

@@ -21,7 +21,7 @@ const RING_PARAMETERS: usize = 120;
 /// A file: a name, from a folder or from that of the process.
 #[derive(Clone, Copy, Debug)]
 pub struct FileAt<'a> {
-    /// Where the name begins.
+    /// Address of the name.
     pub folder: Option<BorrowedFd<'a>>,
     /// The name.
     pub name: &'a CStr,
@@ -38,7 +38,7 @@ pub enum EntryCall<'a> {
     Rename(FileAt<'a>, &'a CStr),
     /// fchownat(2), to the user 1.
     GiveAway(FileAt<'a>),
-    /// fchmodat(2), for everybody to read and to write.
+    /// fchmodat(2), so that all users may read and write.
     Permit(FileAt<'a>),
     /// openat(2), to read.
     Read(FileAt<'a>),

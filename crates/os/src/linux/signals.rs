@@ -105,10 +105,10 @@ fn install(signal: signal::Signal) -> io::Result<()> {
     Ok(())
 }
 
-/// What a signal does (signal(2)).
+/// Action of a signal (signal(2)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Disposition {
-    /// What it does to a program that says nothing about it.
+    /// The default action.
     Usual,
     /// Nothing.
     Ignored,

@@ -56,7 +56,7 @@ pub struct Run {
     is_client: bool,
     /// Client's end, which an amount ends.
     by_amount: bool,
-    /// Where the data comes from, or goes to.
+    /// Source or sink of the data.
     file: Option<String>,
     /// Start of the part that counts, and the readings at it.
     begun: u64,

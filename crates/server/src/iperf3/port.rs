@@ -185,7 +185,7 @@ pub(super) enum ArrivingCookie {
     Whole(Cookie),
     /// A part of it, or nothing.
     Partial,
-    /// What is there is none.
+    /// The value is no such word.
     Other,
     /// Closed without data.
     Closed,

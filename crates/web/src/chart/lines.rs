@@ -79,11 +79,11 @@ pub struct Line {
     /// The least and the greatest of what each point is the median of, and how many these
     /// are; empty where points are no medians.
     pub spreads: Vec<(f64, f64, usize)>,
-    /// What else is known of the run.
+    /// Further facts about the run.
     pub notes: LineNotes,
 }
 
-/// What is drawn beside the points of a line over time.
+/// Marks beside the points of a line over time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LineNotes {
     /// The mean of the run.
@@ -432,7 +432,7 @@ impl Lines {
         legend::drawn(scene, size.width, &entries)
     }
 
-    /// Every other phase on a darker ground, with the names of all that have room.
+    /// Every other phase on a darker ground, with the names of all that fit.
     fn shade(&self, scene: &mut Scene, frame: &PlotFrame) {
         for (number, phase) in self.phases.iter().enumerate() {
             let (left, right) = (frame.x.place(phase.span.0), frame.x.place(phase.span.1));

@@ -428,7 +428,7 @@ impl MatrixMap {
             let (factor, _) = self.unit.scaled(classes.ends[CLASSES]);
             let text = crate::unit::figure(value / factor);
             let (middle, half) = (x + side / 2.0, width_of(&text) / 2.0);
-            // As many numbers as have room beside one another, in the unit of the classes.
+            // As many numbers as fit beside one another, in the unit of the classes.
             if grid.side >= 4.0 && middle - half >= free {
                 free = middle + half + 4.0;
                 texts.push(((middle, below + gap + side + 14.0), Anchor::Middle, text));

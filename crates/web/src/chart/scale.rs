@@ -194,7 +194,7 @@ impl AxisScale {
         ticks
     }
 
-    /// The median, and each number of nines; 0 % where it has room beside the median.
+    /// The median, and each number of nines; 0 % where it fits beside the median.
     fn nines(&self) -> Vec<Tick> {
         let median = self.tick(0.5, "50 %".to_owned());
         let zero = self.tick(0.0, "0 %".to_owned());

@@ -41,7 +41,7 @@ pub(super) fn figure(records: &[Record]) -> Figure {
     }
 }
 
-/// Lines whose means and retransmissions have room in one chart.
+/// Lines whose means and retransmissions fit into one chart.
 const ANNOTATED: usize = 3;
 
 /// Adds means and retransmissions to the lines of records that have one line each.

@@ -49,7 +49,7 @@ pub fn send_datagrams(
     stop: &AtomicBool,
     mut send: impl FnMut(&[u8]) -> io::Result<usize>,
 ) -> io::Result<(Transfer, i64)> {
-    // Wall time is read first, so that no stamp is in the future.
+    // CLOCK_REALTIME is read first, so that no stamp is in the future.
     let (epoch, start) = (epoch_micros(), clock::now());
     let mut run = Transfer::begun(0);
     #[expect(clippy::cast_precision_loss, reason = "a rate needs no 53 bits")]

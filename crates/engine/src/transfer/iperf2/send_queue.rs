@@ -6,7 +6,7 @@ use netperf_measure::clock::{self, Moment};
 use netperf_os::tcp;
 
 /// The data that the other end of a connection has not acknowledged. A slow path may take it for
-/// seconds without room for more.
+/// seconds and free no space.
 #[derive(Debug)]
 pub struct SendQueue<'a> {
     fd: BorrowedFd<'a>,

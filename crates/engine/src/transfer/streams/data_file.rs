@@ -10,7 +10,7 @@ use netperf_transport::{Endpoint, Received, Sent};
 pub(super) struct FileData<E> {
     endpoint: E,
     file: File,
-    /// What was read from the file last.
+    /// The last data read from the file.
     block: Box<[u8]>,
     /// Bytes of it.
     filled: usize,

@@ -81,7 +81,7 @@ pub(super) struct ReadyStream<F> {
     pace: Option<TransferPace>,
     format: Option<F>,
     size: usize,
-    /// Where the data of a connection comes from, or goes to.
+    /// Source or sink of the data of a connection.
     data: Option<File>,
 }
 
@@ -243,7 +243,7 @@ impl<F: DatagramFormat> ReadyStream<F> {
             }
         };
         let ended = match ended {
-            // That of a file: a socket reports none.
+            // An error of a file: a socket reports none.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(Ended::Complete),
             ended => ended,
         };

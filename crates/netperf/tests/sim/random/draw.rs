@@ -269,7 +269,7 @@ fn netperf_words(dice: &mut Dice, pairing: Pairing, length: u32) -> DrawnTest {
 fn own_option(dice: &mut Dice, test: &str) -> (u32, String) {
     let stream = test.ends_with("STREAM");
     let single = matches!(test, "TCP_RR" | "UDP_RR");
-    // What arrived differs from what was sent where datagrams are lost.
+    // Lost datagrams make the received amount differ from the sent one.
     let drawn = if test == "UDP_STREAM" {
         dice.one_of(&[0, 1, 1, 1, 2, 3, 4, 5, 6, 7])
     } else {

@@ -50,6 +50,7 @@ fn keeps_rate_and_answers(target: &Target) {
     };
     let mut missed = Vec::new();
     for kind in [&ON_GREETING[..], &BY_RECORDS].concat() {
+        netperf_testkit::watchdog::restart();
         let campaign = Campaign {
             messages: &messages,
             kinds: &[kind],

@@ -1,6 +1,5 @@
 //! When operations are due: pacing, rates and arrivals, and the account of what was due.
 
-mod arrivals;
 pub mod clock;
 pub mod hooks;
 pub(crate) mod pacing;

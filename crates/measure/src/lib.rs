@@ -18,5 +18,7 @@ pub mod overtime;
 pub mod reads;
 pub mod recorder;
 pub mod sampler;
+pub mod schedule;
+pub mod send_queue;
 pub mod series;
 pub mod tcp;

@@ -3,11 +3,11 @@
 use netperf_model::{Arrival, RatePlan};
 
 /// Nanoseconds of a second.
-pub(super) const SECOND: f64 = 1e9;
+pub const SECOND: f64 = 1e9;
 
 /// An endless sequence of arrival times, nanoseconds since the beginning.
 #[derive(Clone, Debug)]
-pub(super) struct ArrivalSchedule {
+pub struct ArrivalSchedule {
     /// The mean time between two arrivals.
     interval: f64,
     /// The first of constant arrivals.
@@ -23,14 +23,14 @@ pub(super) struct ArrivalSchedule {
 impl ArrivalSchedule {
     /// The arrivals that a plan asks for.
     #[must_use]
-    pub(super) fn new(plan: &RatePlan) -> Self {
+    pub fn new(plan: &RatePlan) -> Self {
         Self::of_part(plan, 0, 1)
     }
 
     /// The arrivals of one of so many parts, which share the rate evenly: constant arrivals
     /// alternate between parts, random ones are independent.
     #[must_use]
-    pub(super) fn of_part(plan: &RatePlan, part: u32, parts: u32) -> Self {
+    pub fn of_part(plan: &RatePlan, part: u32, parts: u32) -> Self {
         let interval = SECOND / plan.per_second * f64::from(parts.max(1));
         let seed = plan.seed.unwrap_or(0);
         let mut random = match plan.arrival {
@@ -55,14 +55,14 @@ impl ArrivalSchedule {
     /// When the next request is due.
     #[inline]
     #[must_use]
-    pub(super) fn next_due(&self) -> u64 {
+    pub fn next_due(&self) -> u64 {
         nanos(self.next)
     }
 
     /// Takes the next arrival.
     #[inline]
     #[expect(clippy::cast_precision_loss, reason = "no run sends 2^53 requests")]
-    pub(super) fn take(&mut self) {
+    pub fn take(&mut self) {
         self.taken += 1;
         self.next = match &mut self.random {
             // Not accumulated, so that nothing drifts.
@@ -72,20 +72,20 @@ impl ArrivalSchedule {
     }
 
     /// Ends the sequence.
-    pub(super) const fn end(&mut self) {
+    pub const fn end(&mut self) {
         self.next = f64::INFINITY;
     }
 
     /// Resumes a sequence that has ended, with an arrival now.
     #[expect(clippy::cast_precision_loss, reason = "2^53 ns are three months")]
-    pub(super) const fn resume(&mut self, now: u64) {
+    pub const fn resume(&mut self, now: u64) {
         self.next = now as f64;
     }
 
     /// The arrivals that are due by now and were not taken: the expected number of random
     /// ones.
     #[must_use]
-    pub(super) fn missed(&self, now: u64) -> u64 {
+    pub fn missed(&self, now: u64) -> u64 {
         if self.next_due() > now {
             return 0;
         }
@@ -97,12 +97,13 @@ impl ArrivalSchedule {
 
 /// Nanoseconds, or a count, without the fraction.
 #[inline]
+#[must_use]
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "times and counts from 0; the cast saturates"
 )]
-pub(super) const fn nanos(figure: f64) -> u64 {
+pub const fn nanos(figure: f64) -> u64 {
     figure as u64
 }
 
@@ -113,6 +114,7 @@ pub(super) const fn nanos(figure: f64) -> u64 {
 struct Random(u64);
 
 impl Random {
+    #[inline]
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -121,6 +123,7 @@ impl Random {
     }
 
     /// An exponentially distributed time.
+    #[inline]
     #[expect(clippy::cast_precision_loss, reason = "the 53 bits that are taken fit")]
     fn time(&mut self, mean: f64) -> f64 {
         const STEP: f64 = 1.0 / (1_u64 << 53) as f64;

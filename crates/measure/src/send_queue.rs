@@ -2,8 +2,9 @@
 
 use std::os::fd::BorrowedFd;
 
-use netperf_measure::clock::{self, Moment};
 use netperf_os::tcp;
+
+use crate::clock::{self, Moment};
 
 /// The data that the other end of a connection has not acknowledged. A slow path may take it for
 /// seconds and free no space.

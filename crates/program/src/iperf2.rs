@@ -11,12 +11,13 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use netperf_engine::iperf2::{ReadSizes, STALLED, SendQueue, TransferCounts, epoch_micros};
+use netperf_engine::iperf2::{ReadSizes, STALLED, TransferCounts, epoch_micros};
 use netperf_iperf2::messages::WireTime;
 use netperf_iperf2::options::Iperf2Args;
 use netperf_iperf2::rows::FirstWindow;
 use netperf_iperf2::rows::enhanced::SenderState;
 use netperf_measure::clock;
+use netperf_measure::send_queue::SendQueue;
 use netperf_os::io::send;
 use netperf_os::net::addresses;
 use netperf_os::{Domain, Protocol, Socket, Type, process, tcp};

@@ -5,10 +5,10 @@ use std::collections::BinaryHeap;
 use std::time::Duration;
 
 use netperf_measure::latency::Recording;
+use netperf_measure::schedule::{SECOND, nanos};
 use netperf_model::{EndPlan, IoMethod, Lateness, PacePlan, Paced, RatePlan, RateUnit, Tally};
 use netperf_os::wait;
 
-use super::arrivals::{SECOND, nanos};
 use super::clock::DueClock;
 use crate::stop::{Ended, Phase, Stop};
 

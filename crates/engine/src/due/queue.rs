@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
 use netperf_measure::latency::Recording;
+use netperf_measure::schedule::{ArrivalSchedule, SECOND};
 use netperf_model::{Latency, Lateness, Paced, RatePlan};
 
-use super::arrivals::{ArrivalSchedule, SECOND};
 use super::clock::nanos;
 use crate::live::Live;
 use in_flight::{DueRequest, EMPTY, InFlight, NONE, NumberMark};

@@ -6,7 +6,6 @@
 
 mod credit;
 mod datagrams;
-mod send_queue;
 mod stream;
 
 use std::io;
@@ -21,7 +20,6 @@ pub use credit::Credit;
 pub use datagrams::{Arrived, DatagramOrder, receive_datagrams, send_datagrams};
 pub use netperf_measure::counters::TransferCounts;
 pub use netperf_measure::reads::{READ_CLASSES, ReadSizes};
-pub use send_queue::SendQueue;
 pub use stream::{StreamOrder, receive_stream, receive_stream_to, send_stream, send_stream_by};
 
 use crate::stop::{Ended, Phase, Stop, is_cut};

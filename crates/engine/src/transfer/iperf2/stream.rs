@@ -6,13 +6,12 @@ use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use netperf_measure::send_queue::SendQueue;
 use netperf_measure::{clock, overtime};
 use netperf_os::io::{recv, send};
 
 use super::super::pace::{TransferPace, wait_until};
-use super::{
-    OwnerStop, PATIENCE, STALLED, SendQueue, Transfer, TransferCounts, TransferEnd, ended_by,
-};
+use super::{OwnerStop, PATIENCE, STALLED, Transfer, TransferCounts, TransferEnd, ended_by};
 
 /// Amount and rate of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -19,19 +19,25 @@ const SHAPES: [&[&str]; 9] = [
     &["-n", "64K", "-l", "8K", "-T", "title", "-f", "M"],
 ];
 
-/// Replaces figures by N, a date by DATE and prefixes of units by nothing, and reduces blanks between
-/// them to one.
+const DAYS: [&str; 7] = ["Mon,", "Tue,", "Wed,", "Thu,", "Fri,", "Sat,", "Sun,"];
+const MONTHS: [&str; 12] = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+];
+
+/// Replaces figures by N, names in dates by DAY and MONTH and prefixes of units by nothing, and reduces
+/// blanks between them to one.
 pub(super) fn masked(text: &str) -> Vec<String> {
     let line = |line: &str| {
-        if line.trim_start().starts_with("Time: ") {
-            return "Time: DATE".to_owned();
-        }
         let mut masked = String::new();
         let trailing = line.len() - line.trim_end_matches(' ').len();
         for word in line.split(' ').filter(|word| !word.is_empty()) {
             let figure = word.starts_with(|c: char| c.is_ascii_digit());
             let word = if figure {
                 "N".to_owned()
+            } else if DAYS.contains(&word) {
+                "DAY,".to_owned()
+            } else if MONTHS.contains(&word) {
+                "MONTH".to_owned()
             } else {
                 let unit = ["Bytes", "bits/sec", "Bytes/sec"]
                     .iter()

@@ -106,9 +106,9 @@ pub fn on_free_port<T>(start: impl FnMut(u16) -> Option<T>) -> Option<T> {
     ports.find_map(start)
 }
 
-/// A port that is free for TCP and UDP, in both families, even without `SO_REUSEADDR`: no program had a
-/// connection at it a minute ago. Only this process is given it, until it has
-/// been given all of them.
+/// A port that is free for TCP and UDP, in both families, even without `SO_REUSEADDR`: no program had
+/// a connection at it a minute ago. Only this process is given it, until it has been given all of
+/// them.
 ///
 /// # Panics
 /// When no port is free.

@@ -2,8 +2,9 @@
 
     hostile_iperf.py iperf3|iperf2 FAULT [PORT]
 
-PORT 0 is one that the kernel chooses, for TCP alone. FAULT of iperf3: `sends` for half a minute more, `begins` or `ends` slowly, `reads` slowly, reports
-`lost` datagrams, or `speaks` to the terminal. FAULT of iperf2: `sends`, `reads` or `lost`.
+PORT 0 is one that the kernel chooses, for TCP alone. FAULT of iperf3: `sends` for half a minute
+more, `begins` or `ends` slowly, `reads` slowly, reports `lost` datagrams, or `speaks` to the
+terminal. FAULT of iperf2: `sends`, `reads` or `lost`.
 """
 
 import json

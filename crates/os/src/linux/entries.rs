@@ -21,7 +21,7 @@ const RING_PARAMETERS: usize = 120;
 /// A file: a name, from a folder or from that of the process.
 #[derive(Clone, Copy, Debug)]
 pub struct FileAt<'a> {
-    /// Address of the name.
+    /// The folder in which the name is looked up; `None` for that of the process.
     pub folder: Option<BorrowedFd<'a>>,
     /// The name.
     pub name: &'a CStr,

@@ -185,7 +185,7 @@ pub(super) enum ArrivingCookie {
     Whole(Cookie),
     /// A part of it, or nothing.
     Partial,
-    /// The value is no such word.
+    /// Data that is no cookie.
     Other,
     /// Closed without data.
     Closed,

@@ -82,12 +82,21 @@ const LEFT: [&str; 3] = ["finished", "abandoned", "cut"];
 /// One test of each kind under way.
 struct Cells {
     /// So many processes leave no processor to those of another test like this one.
-    slot: Slots,
+    _slot: Slots,
     server: Netserver,
     running: Vec<(&'static str, Running)>,
 }
 
 impl Cells {
+    /// None yet.
+    fn new(server: Netserver) -> Self {
+        Self {
+            _slot: machine::slot(),
+            server,
+            running: Vec::new(),
+        }
+    }
+
     /// Starts them, and waits until each has moved something.
     fn start(
         client: &Place,
@@ -96,11 +105,7 @@ impl Cells {
         (load, more): (Load, &str),
         env: &Env,
     ) -> Self {
-        let mut cells = Self {
-            slot: machine::slot(),
-            server,
-            running: Vec::new(),
-        };
+        let mut cells = Self::new(server);
         for kind in KINDS {
             cells.spawn(client, host, kind, (load, more), env);
         }
@@ -179,7 +184,7 @@ impl Cells {
         then: impl FnOnce(&Netserver),
     ) {
         let Self {
-            slot: _slot,
+            _slot,
             server,
             running,
         } = self;
@@ -345,11 +350,7 @@ fn in_turn(
     event: impl Fn(&TwoHosts, &mut Cells),
 ) -> Option<(TwoHosts, Cells)> {
     let (hosts, server) = hosts_and_server(KEEPALIVE)?;
-    let mut cells = Cells {
-        slot: machine::slot(),
-        server,
-        running: Vec::new(),
-    };
+    let mut cells = Cells::new(server);
     for (number, kind) in KINDS.into_iter().enumerate() {
         let more = (load(kind.0), KEEPALIVE);
         cells.spawn(&hosts.client(), TwoHosts::SERVER_V4, kind, more, &[]);

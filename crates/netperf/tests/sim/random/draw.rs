@@ -316,6 +316,9 @@ fn iperf2_words(dice: &mut Dice, length: u32) -> DrawnTest {
     (test, flows, words)
 }
 
+/// Rate of a link whose queues are soon empty, bits per second.
+const QUICK: u64 = 10_000_000;
+
 fn link(dice: &mut Dice, tool: Tool) -> SimLink {
     let link = SimLink {
         bits_per_second: dice.one_of(&[1, 10, 50]) * 1_000_000,
@@ -328,15 +331,15 @@ fn link(dice: &mut Dice, tool: Tool) -> SimLink {
         // seems to stand still.
         Tool::Iperf2 => SimLink {
             loss: 0.0,
-            bits_per_second: link.bits_per_second.max(10_000_000),
+            bits_per_second: link.bits_per_second.max(QUICK),
             ..link
         },
         // There queues of a slow link hold a minute of data, and answers of the server behind it.
-        Tool::Iperf3 if link.bits_per_second < 10_000_000 => SimLink {
-            bits_per_second: 10_000_000,
+        Tool::Iperf3 => SimLink {
+            bits_per_second: link.bits_per_second.max(QUICK),
             ..link
         },
-        Tool::Netperf | Tool::Iperf3 => link,
+        Tool::Netperf => link,
     }
 }
 

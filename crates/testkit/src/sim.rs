@@ -18,8 +18,9 @@ pub use ends::SimEnd;
 use crate::process::Invocation;
 use crate::{Scratch, require, watchdog};
 
-/// Time limit of a simulation, by the clock of this machine, and for each of its processes.
-const PATIENCE: Duration = Duration::from_secs(180);
+/// Time limit of a simulation, by the clock of this machine, which may do much else, and for each of
+/// its processes.
+const PATIENCE: Duration = Duration::from_secs(600);
 const PATIENCE_EACH: Duration = Duration::from_secs(5);
 
 /// The link between all hosts of a simulation.

@@ -403,10 +403,14 @@ impl Test<'_> {
             return;
         };
         run.start(self.timing.first_data);
-        let now = self.timing.first_data.unwrap_or_else(clock::now);
+        let started = clock::now();
+        let now = self.timing.first_data.unwrap_or(started);
         let omit = Duration::from_secs(self.parameters.omit.into());
         self.timing.omitted_until = (!omit.is_zero()).then(|| now.plus(omit));
-        self.timing.interval_at = self.interval().map(|interval| now.plus(interval));
+        // Data that came earlier has to be read before an interval ends.
+        let read = started.plus(self.interval().unwrap_or_default() / 10);
+        let first = |interval| now.next_whole(interval, if now < started { read } else { now });
+        self.timing.interval_at = self.interval().map(first);
         if !self.by_amount() && self.parameters.time > 0.0 {
             let time = Duration::try_from_secs_f64(self.parameters.time).unwrap_or_default();
             self.timing.over_at = Some(now.plus(omit + time));
@@ -445,7 +449,8 @@ impl Test<'_> {
         if over(self.timing.interval_at) && !is_over {
             self.row(self.timing.omitted_until.is_some());
             let interval = self.interval().unwrap_or(LOOK);
-            self.timing.interval_at = self.timing.interval_at.map(|at| at.plus(interval));
+            let next = |at: Moment| at.next_whole(interval, now);
+            self.timing.interval_at = self.timing.interval_at.map(next);
         }
         let failed = self.run.as_ref().and_then(Run::failed);
         if is_over

@@ -124,6 +124,16 @@ impl Moment {
         Self(self.0.checked_sub(earlier).unwrap_or(self.0))
     }
 
+    /// The first moment after `passed` that lies a whole number of intervals after this one, and at
+    /// least one. A program that did not run for a while skips the ends of intervals that it missed.
+    #[must_use]
+    pub fn next_whole(self, interval: Duration, passed: Self) -> Self {
+        let length = interval.as_nanos().max(1);
+        let missed = passed.since(self).as_nanos() / length;
+        let ahead = u64::try_from((missed + 1).saturating_mul(length));
+        self.plus(Duration::from_nanos(ahead.unwrap_or(u64::MAX)))
+    }
+
     /// The time left until this moment; zero when it has passed.
     #[must_use]
     pub fn left(self) -> Duration {
@@ -134,6 +144,22 @@ impl Moment {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_next_whole_interval_is_the_first_that_has_not_passed() {
+        let start = now();
+        let at = |millis| start.plus(Duration::from_millis(millis));
+        let next = |passed| start.next_whole(Duration::from_millis(10), at(passed));
+        assert_eq!(next(0), at(10));
+        assert_eq!(next(9), at(10));
+        assert_eq!(next(10), at(20));
+        assert_eq!(next(35), at(40));
+        let before = start.next_whole(
+            Duration::from_millis(10),
+            start.minus(Duration::from_secs(1)),
+        );
+        assert_eq!(before, at(10));
+    }
 
     #[test]
     fn a_deadline_that_passed_has_no_time_left() {

@@ -2,10 +2,14 @@
 //! says happens then. The simulated runs show the same, where the simulator is installed.
 
 use std::ffi::OsString;
+use std::io::Write as _;
+use std::net::TcpStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use netperf_testkit::{Netserver, Place, Scratch, Stopwatch, ours, preload};
+use netperf_testkit::{
+    Invocation, Netserver, Place, Running, Scratch, Stopwatch, eventually, ours, preload, procfs,
+};
 
 /// Fails as a system without these calls and options does.
 const LACKING: &str = r#"
@@ -114,8 +118,6 @@ fn by_name(folder: &Scratch, name: &str) -> PathBuf {
 
 #[test]
 fn an_iperf3_server_takes_streams_without_passing_descriptors() {
-    use netperf_testkit::Invocation;
-
     let folder = Scratch::new();
     let Some(env) = lacking(&folder) else {
         return;
@@ -134,7 +136,7 @@ fn an_iperf3_server_takes_streams_without_passing_descriptors() {
     };
     // The server may not listen yet.
     let mut finished = client();
-    let listens = netperf_testkit::eventually(Duration::from_secs(20), || {
+    let listens = eventually(Duration::from_secs(20), || {
         let refused = finished.stderr.contains("refused");
         if refused {
             finished = client();
@@ -148,6 +150,44 @@ fn an_iperf3_server_takes_streams_without_passing_descriptors() {
         finished.account()
     );
     drop(server);
+}
+
+/// Times that the threads of a process and of those that it started have waited.
+fn waits(server: &Running) -> u64 {
+    let mut processes = procfs::descendants(server.pid());
+    processes.push(server.pid());
+    let tasks = processes.into_iter().flat_map(|pid| {
+        let entries = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter();
+        entries.flatten().flatten()
+    });
+    let threads = tasks.filter_map(|task| task.file_name().to_str()?.parse().ok());
+    threads.map(procfs::voluntary_switches).sum()
+}
+
+#[test]
+fn an_iperf3_server_waits_between_looks_at_a_part_of_a_cookie() {
+    let folder = Scratch::new();
+    let Some(env) = lacking(&folder) else {
+        return;
+    };
+    let program = by_name(&folder, "iperf3");
+    let port = netperf_testkit::server::free_port();
+    let server = Invocation::new(&program)
+        .args(["-s", "-4", "-p", &port.to_string()])
+        .envs(&env)
+        .spawn();
+    let mut client = None;
+    let connects = eventually(Duration::from_secs(20), || {
+        client = TcpStream::connect(("127.0.0.1", port)).ok();
+        client.is_some()
+    });
+    assert!(connects, "no server");
+    let mut client = client.expect("a connection");
+    client.write_all(b"abcdefghij").expect("a part of a cookie");
+    let before = waits(&server);
+    // One that looks without a pause never waits; one that is told of the rest waits once a second.
+    let has_waited = eventually(Duration::from_secs(4), || waits(&server) > before + 20);
+    assert!(has_waited, "{} and {before}", waits(&server));
 }
 
 /// No option of a socket can be set or read.

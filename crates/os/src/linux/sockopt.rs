@@ -136,10 +136,10 @@ pub fn set(fd: BorrowedFd<'_>, option: IntOption, value: i32) -> io::Result<()> 
 }
 
 /// `SO_RCVLOWAT`: the number of bytes at which the kernel reports input. Without support it reports
-/// every segment, which costs time and changes nothing else.
-pub fn set_wake_threshold(fd: BorrowedFd<'_>, bytes: usize) {
+/// every segment. Returns whether it is in force.
+pub fn set_wake_threshold(fd: BorrowedFd<'_>, bytes: usize) -> bool {
     let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
-    let _more_often = set(fd, IntOption::RecvLowAt, bytes);
+    set(fd, IntOption::RecvLowAt, bytes).is_ok()
 }
 
 /// `SO_MAX_PACING_RATE`: the rate at which the kernel sends, bytes per second.

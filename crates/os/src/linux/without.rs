@@ -18,7 +18,7 @@
 //! | `SO_RCVTIMEO`, `SO_SNDTIMEO` | a signal every 20 ms, [`set_patience`] | a call returns earlier, with `EINTR` |
 //! | `SCM_RIGHTS` | a copy of a short file, and a list in the process, [`pass`](super::pass) | sockets reach other threads, not other processes |
 //! | `PR_SET_TIMERSLACK` | [`sleep_exactly`](super::wait::sleep_exactly) measures whether sleeps are exact | where they are, nothing spins until a time |
-//! | `SO_RCVLOWAT` | nothing, [`set_wake_threshold`](super::sockopt::set_wake_threshold) | more wake-ups |
+//! | `SO_RCVLOWAT` | nothing, [`set_wake_threshold`](super::sockopt::set_wake_threshold) | more wake-ups; where a part of a message stays in the socket, a look every millisecond |
 //!
 //! Options that only inform (getsockopt(2)) are `None` in the result where they are missing. An
 //! option that the user asked for and that cannot be set is named in a message.

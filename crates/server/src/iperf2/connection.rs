@@ -56,17 +56,26 @@ const KEEP_ALIVE: [(IntOption, i32); 4] = [
 
 /// Time for the first bytes of a client to arrive.
 const FIRST_BYTES: Duration = Duration::from_secs(3);
+/// Pause before the next look at a part of them, where the kernel reports it at once.
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 /// Port to which a client asks to be connected back, if its first bytes do so. A client on a busy host
 /// may send them later than this process begins, which is then confined to what they ask for.
 pub(crate) fn port_back(control: &Socket) -> Option<u16> {
-    sockopt::set_wake_threshold(control.as_fd(), PORT_BYTES);
-    let arrived = ready(control.as_fd(), Interest::Read, FIRST_BYTES);
-    sockopt::set_wake_threshold(control.as_fd(), 1);
     let mut first = [0; PORT_BYTES];
-    let count = arrived
-        .and_then(|_| peek_at(control.as_fd(), &mut first))
-        .ok()?;
+    let until = clock::now().plus(FIRST_BYTES);
+    let waits = sockopt::set_wake_threshold(control.as_fd(), PORT_BYTES);
+    let count = loop {
+        let arrived = ready(control.as_fd(), Interest::Read, until.left());
+        let count = arrived.and_then(|_| peek_at(control.as_fd(), &mut first));
+        let is_part = matches!(count, Ok(1..PORT_BYTES));
+        if waits || !is_part || until.left().is_zero() {
+            break count;
+        }
+        sleep(LOOK_AGAIN);
+    };
+    sockopt::set_wake_threshold(control.as_fd(), 1);
+    let count = count.ok()?;
     asks_for_port(first).filter(|_| count == PORT_BYTES)
 }
 

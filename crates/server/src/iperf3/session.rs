@@ -404,7 +404,7 @@ impl Iperf3Session<'_> {
             self.row(self.omitted_until.is_some());
             let interval = self.report.interval_time();
             let last = self.interval_at.zip(interval);
-            self.interval_at = last.map(|(last, interval)| last.plus(interval));
+            self.interval_at = last.map(|(last, interval)| last.next_whole(interval, now));
         }
         self.look_at_candidates(machine);
         if machine.at() == ServerTestState::Runs {

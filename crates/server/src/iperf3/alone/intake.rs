@@ -31,6 +31,8 @@ const ENDS_WITHIN: Duration = Duration::from_millis(500);
 /// Longest wait for an event, and pause after an error.
 const TURN: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(100);
+/// Pause before the next look at a part of a cookie, where the kernel reports it at once.
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
 /// Datagrams and messages per turn.
 const AT_ONCE: usize = 64;
 
@@ -67,6 +69,8 @@ pub(super) struct TestIntake {
     limits: Limits,
     test: Option<RunningTest>,
     clients: Sender<NewClient>,
+    /// A part of a cookie is there whose rest no event reports.
+    looks_again: bool,
 }
 
 impl TestIntake {
@@ -78,6 +82,7 @@ impl TestIntake {
             limits: Limits::default(),
             test: None,
             clients,
+            looks_again: false,
         }
     }
 
@@ -120,6 +125,9 @@ impl TestIntake {
         self.drop_overdue();
         if new {
             self.accept()?;
+        }
+        if std::mem::take(&mut self.looks_again) {
+            sleep(LOOK_AGAIN);
         }
         Ok(())
     }
@@ -166,9 +174,9 @@ impl TestIntake {
             ArrivingCookie::Whole(cookie) => self.route(one, cookie),
             ArrivingCookie::Partial => {
                 // The next event comes when it is complete, or with the end.
-                let has_begun = one.at().is_some();
-                if has_begun {
-                    sockopt::set_wake_threshold(one.control.as_fd(), COOKIE);
+                let control = one.control.as_fd();
+                if one.at().is_some() && !sockopt::set_wake_threshold(control, COOKIE) {
+                    self.looks_again = true;
                 }
                 self.keep(one, PendingStage::Cookie);
                 Ok(())

@@ -12,6 +12,8 @@ use seccompiler::{
     SeccompRule, TargetArch,
 };
 
+mod bisection;
+
 /// Calls with any arguments.
 const ALWAYS: &[i64] = &[
     // Bytes in and out.
@@ -225,18 +227,19 @@ pub fn is_there() -> bool {
 /// # Errors
 /// Whatever seccomp(2) reports.
 pub fn restrict(rings: bool) -> io::Result<()> {
+    let rings: &[i64] = if rings { &RINGS } else { &[] };
+    let program = of_session(rings)?;
+    seccompiler::apply_filter_all_threads(&program).map_err(io::Error::other)
+}
+
+/// The filter of a session that may make these calls, too.
+fn of_session(further: &[i64]) -> io::Result<BpfProgram> {
+    let refused = SeccompAction::Errno(errno(libc::EPERM));
+    let rest = compiled(rules()?, refused, SeccompAction::Allow)?;
+    let calls = [ALWAYS, OLD, further].concat();
     // The flags of clone3(2) are out of a filter's sight. The C library then takes clone(2),
-    // whose flags are not. Of two filters that differ, the stricter holds; and the second
-    // one leaves no call to install a third.
-    let absent = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
-    let none = SeccompAction::Errno(errno(libc::ENOSYS));
-    apply(absent, SeccompAction::Allow, none)?;
-    let permitted = SeccompAction::Errno(errno(libc::EPERM));
-    let mut rules = rules()?;
-    if rings {
-        rules.extend(RINGS.map(|call| (call, Vec::new())));
-    }
-    apply(rules, permitted, SeccompAction::Allow)
+    // whose flags are not.
+    bisection::permit_first(&calls, libc::SYS_clone3, rest)
 }
 
 /// Makes `io_uring_setup(2)` fail with `EPERM` for this thread and its children, as containers
@@ -253,11 +256,6 @@ pub fn refuse_io_uring() -> io::Result<()> {
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-fn apply(rules: Rules, otherwise: SeccompAction, matching: SeccompAction) -> io::Result<()> {
-    let program = compiled(rules, otherwise, matching)?;
-    seccompiler::apply_filter_all_threads(&program).map_err(io::Error::other)
-}
-
 fn compiled(
     rules: Rules,
     otherwise: SeccompAction,
@@ -272,14 +270,9 @@ fn errno(number: i32) -> u32 {
     number.unsigned_abs()
 }
 
+/// Calls with some arguments alone.
 fn rules() -> io::Result<Rules> {
-    let mut rules: Rules = ALWAYS
-        .iter()
-        .chain(OLD)
-        .map(|&call| (call, Vec::new()))
-        .collect();
-    // The other filter says that there is none.
-    rules.insert(libc::SYS_clone3, Vec::new());
+    let mut rules = Rules::new();
     let thread = u64::from(libc::CLONE_THREAD.unsigned_abs());
     rules.insert(
         libc::SYS_clone,
@@ -415,12 +408,7 @@ mod tests {
 
     #[test]
     fn seccomp_leaves_no_ring_to_a_session() {
-        let denied = compiled(
-            rules().unwrap(),
-            SeccompAction::Errno(errno(libc::EPERM)),
-            SeccompAction::Allow,
-        );
-        let program = denied.unwrap();
+        let program = of_session(&[]).unwrap();
         let ring = std::thread::spawn(move || {
             seccompiler::apply_filter(&program).unwrap();
             crate::linux::uring::Uring::new(1, None).err()
@@ -432,8 +420,7 @@ mod tests {
     #[test]
     fn a_session_can_do_nothing_to_others_of_its_user_nor_to_who_may_use_their_files() {
         let parent = getppid().as_raw();
-        let permitted = SeccompAction::Errno(errno(libc::EPERM));
-        let program = compiled(rules().unwrap(), permitted, SeccompAction::Allow).unwrap();
+        let program = of_session(&[]).unwrap();
         // This filter is one of the thread alone.
         let tried = std::thread::spawn(move || {
             seccompiler::apply_filter(&program).unwrap();

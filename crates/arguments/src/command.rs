@@ -192,8 +192,8 @@ pub struct UnknownTest {
     pub name: String,
     /// The control connection to make first; `None` with `-N`.
     pub control: Option<ControlPlan>,
-    /// True if standard output is for JSON alone, so that the text is for standard error.
-    pub json: bool,
+    /// True if the output is not that of the original, whose text is then left out.
+    pub in_short: bool,
 }
 
 impl UnknownTest {
@@ -209,6 +209,14 @@ impl UnknownTest {
              and that test family has been compiled into this netperf.\n",
             self.name
         )
+    }
+
+    /// All of it in one line, for output that is not the original's.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let hint = self.hint();
+        let hint = hint.trim_start_matches("netperf: ");
+        format!("netperf: there is no test {}: {hint}", self.name)
     }
 
     /// The line with the test that was probably meant.
@@ -443,7 +451,7 @@ mod tests {
             let unknown = UnknownTest {
                 name: name.to_owned(),
                 control: None,
-                json: false,
+                in_short: false,
             };
             unknown.hint()
         };
@@ -451,5 +459,12 @@ mod tests {
         let meant = format!("netperf: did you mean TCP_RR? {list}");
         assert_eq!(hint("TPC_RR"), meant);
         assert_eq!(hint("SOMETHING_ELSE"), format!("netperf: {list}"));
+        let unknown = UnknownTest {
+            name: "TPC_RR".to_owned(),
+            control: None,
+            in_short: true,
+        };
+        let line = "netperf: there is no test TPC_RR: did you mean TCP_RR? ";
+        assert_eq!(unknown.line(), format!("{line}{list}"));
     }
 }

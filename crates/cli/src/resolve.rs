@@ -43,7 +43,7 @@ pub(crate) fn command(
         return Ok(Command::UnknownTest(Box::new(UnknownTest {
             name: args.global.test.clone().unwrap_or_default(),
             control: hosts::control(&args.global),
-            json: args.global.json.is_some(),
+            in_short: output::is_not_the_original(&args),
         })));
     };
     output::for_a_person(&mut args, test)?;

@@ -11,7 +11,7 @@ use netperf_program::output::{Failure, REFUSED, system_text};
 use netperf_transport::socket::wildcard;
 
 use super::private;
-use super::way_out::{Step, connecting, resolving};
+use super::way_out::{FailedConnect, Step, connecting, resolving};
 
 /// Time limit of a connection attempt to one address.
 const CONNECT: Duration = Duration::from_secs(30);
@@ -79,7 +79,7 @@ pub(crate) fn establish(plan: &ControlPlan) -> Result<ControlConnection, Failure
     let locals = look_up(&local.host, &local.port, local.family, Type::STREAM)
         .map_err(|error| described.unresolved(local, local.family, &error))?;
     let mut refused = false;
-    let mut failure = described.not_reached();
+    let mut causes = Vec::new();
     for to in &remotes.addresses {
         let other = local.family != Family::Unspecified && local.family != family_of(to);
         let locals = if other {
@@ -89,24 +89,38 @@ pub(crate) fn establish(plan: &ControlPlan) -> Result<ControlConnection, Failure
         };
         if locals.is_empty() {
             let (ip, port) = (to.ip(), to.port());
-            failure = failure.hint(format_args!(
-                "connect to {ip} port {port}: -L has no address of this family"
-            ));
+            causes.push(FailedConnect {
+                what: format!("connect to {ip} port {port}: -L has no address of this family"),
+                way_out: "",
+            });
         }
         for from in locals {
             match connect(from, *to) {
                 Ok(control) => return Ok(control),
                 Err((step, error)) => {
                     refused |= error.kind() == io::ErrorKind::ConnectionRefused;
-                    failure = failure.hint(connecting(step, (from, *to), &error));
+                    causes.push(connecting(step, (from, *to), &error));
                 }
             }
         }
     }
+    let failure = not_connected(described.not_reached(), &causes);
     if refused && !plan.explicit {
         return private::start(&remotes.addresses).ok_or(failure);
     }
     Err(failure)
+}
+
+/// Adds the causes, one of each address, to a failure.
+fn not_connected(failure: Failure, causes: &[FailedConnect]) -> Failure {
+    let line = FailedConnect::line_of(causes);
+    let failure = causes.iter().fold(failure, |failure, cause| {
+        failure.hint(format_args!("{}{}", cause.what, cause.way_out))
+    });
+    Failure {
+        in_short: (!line.is_empty()).then(|| format!("netperf: {line}\n")),
+        ..failure
+    }
 }
 
 /// The context id in `vsock:3`, the name of a host that is reached by vsock(7).

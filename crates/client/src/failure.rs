@@ -287,11 +287,11 @@ pub(super) fn session(error: &SessionError) -> Failure {
         SessionError::NoNetserver(program) => {
             Failure::failed(format_args!("{error}: {}", program.way_out()))
         }
-        SessionError::NoAnswer(_) => Failure::failed(error).hint(
-            "the port accepts connections, and a netserver would answer: check host and port, or \
-             whether the other program there, such as an iperf 2 server, is meant",
-        ),
-        SessionError::Incomplete { .. } => Failure::failed(error).hint(NO_NETSERVER),
+        SessionError::NoAnswer(_) => Failure::failed(format_args!(
+            "{error}: the port accepts connections, and a netserver would answer: check host and \
+             port, or whether the other program there, such as an iperf 2 server, is meant"
+        )),
+        SessionError::Incomplete { .. } => Failure::failed(format_args!("{error}: {NO_NETSERVER}")),
         SessionError::Broken(_)
         | SessionError::Malformed(_)
         | SessionError::Interrupted

@@ -42,7 +42,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use netperf_cli::{CliError, Command, OutputStream, RunCommand, UnknownTest, Usage};
-use netperf_model::{Arrival, TestPlan};
+use netperf_model::{Arrival, Format, TestPlan};
 use netperf_program::memory::report_lack_of_memory;
 use netperf_program::output::{self, Failure, out};
 use netperf_report::document::RunError;
@@ -128,7 +128,7 @@ pub fn with_left_out(mut usage: Usage) -> Usage {
 fn stdout_is_for_json(command: &Result<Command, CliError>, argv: &[OsString]) -> bool {
     match command {
         Ok(Command::Run(run)) => run.report.format.is_json(),
-        Ok(Command::UnknownTest(unknown)) => unknown.json,
+        Ok(Command::UnknownTest(unknown)) => unknown.in_short,
         Ok(Command::List(list)) => list.json,
         Ok(
             Command::ListSelectors { .. }
@@ -160,6 +160,9 @@ fn test(mut run: RunCommand) -> ExitCode {
         };
         out(&json::failure(begun.frame(&run), done.so_far(), error));
         return failure.and(&incomplete).report();
+    }
+    if run.report.format == Format::Human {
+        return failure.on_stderr().and(&incomplete).report();
     }
     failure.and(&incomplete).report()
 }
@@ -200,6 +203,7 @@ fn unknown_test(unknown: &UnknownTest) -> Result<(), Failure> {
     }
     Err(Failure {
         stdout: unknown.text(),
+        in_short: Some(unknown.line()),
         hint: unknown.hint(),
         exit: UnknownTest::EXIT,
         ..Failure::default()

@@ -20,12 +20,38 @@ pub(super) enum Step {
     Connect,
 }
 
+/// A failed attempt to connect.
+#[derive(Debug)]
+pub(super) struct FailedConnect {
+    /// The operation, the address, the system's words.
+    pub(super) what: String,
+    /// What to do, behind a colon; empty when that is not known.
+    pub(super) way_out: &'static str,
+}
+
+impl FailedConnect {
+    /// The attempts of all addresses in one line, in which each remedy is given once.
+    pub(super) fn line_of(attempts: &[Self]) -> String {
+        let mut line = String::new();
+        for (position, attempt) in attempts.iter().enumerate() {
+            let between = if position == 0 { "" } else { "; " };
+            line.push_str(between);
+            line.push_str(&attempt.what);
+            let next = attempts.get(position + 1);
+            if next.is_none_or(|next| next.way_out != attempt.way_out) {
+                line.push_str(attempt.way_out);
+            }
+        }
+        line
+    }
+}
+
 /// A failed attempt to connect from an address to another.
 pub(super) fn connecting(
     step: Step,
     (from, to): (SocketAddr, SocketAddr),
     error: &io::Error,
-) -> String {
+) -> FailedConnect {
     let (operation, address) = match step {
         Step::Bind => ("bind to", from),
         Step::Connect => ("connect to", to),
@@ -58,7 +84,10 @@ pub(super) fn connecting(
         _ => "",
     };
     let (ip, port, text) = (address.ip(), address.port(), system_text(error));
-    format!("{operation} {ip} port {port}: {text}{way_out}")
+    FailedConnect {
+        what: format!("{operation} {ip} port {port}: {text}"),
+        way_out,
+    }
 }
 
 /// The line about a datagram that does not fit into a packet of IP; empty for other errors.
@@ -196,9 +225,27 @@ mod tests {
             ),
         ] {
             let error = io::Error::from_raw_os_error(errno);
-            let line = connecting(step, (from, to), &error);
+            let line = FailedConnect::line_of(&[connecting(step, (from, to), &error)]);
             assert!(line.starts_with(expected), "{line}");
         }
+    }
+
+    #[test]
+    fn a_remedy_of_several_addresses_is_given_once() {
+        let from = at("192.0.2.9:0");
+        let failed = |to, errno| {
+            let error = io::Error::from_raw_os_error(errno);
+            connecting(Step::Connect, (from, at(to)), &error)
+        };
+        let line = FailedConnect::line_of(&[failed("[::1]:9", 111), failed("127.0.0.1:9", 111)]);
+        assert_eq!(line.matches("no program listens").count(), 1, "{line}");
+        assert!(line.starts_with("connect to ::1 port 9: Connection refused; connect"));
+        let line = FailedConnect::line_of(&[failed("[::1]:9", 111), failed("127.0.0.1:9", 101)]);
+        assert!(
+            line.contains("port with -p; connect to 127.0.0.1"),
+            "{line}"
+        );
+        assert!(line.ends_with("the routes of this host"), "{line}");
     }
 
     #[test]

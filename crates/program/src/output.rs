@@ -234,10 +234,10 @@ pub struct Failure {
     pub stdout: String,
     /// Text for standard error, including newlines.
     pub stderr: String,
-    /// One-line form, if the other texts are those of the original, which only programs that
-    /// parse them need.
+    /// One-line form, if it is not the hint alone.
     pub in_short: Option<String>,
-    /// Lines of standard error with cause and remedy, if the other texts are those of the original.
+    /// Lines of standard error with cause and remedy, if the other texts are those of the original,
+    /// which only programs that parse them need.
     pub hint: String,
     /// Exit status.
     pub exit: u8,
@@ -302,10 +302,13 @@ impl Failure {
         format!("{}{between}{}", self.stdout, self.stderr)
     }
 
-    /// The same failure for standard error only, in its one-line form if there is one.
+    /// The same failure for standard error only, in its one-line form if there is one: the cause and
+    /// the remedy without the lines of the original.
     pub fn on_stderr(&self) -> Self {
+        let in_short = self.in_short.clone();
+        let hint = Some(&self.hint).filter(|hint| !hint.is_empty()).cloned();
         Self {
-            stderr: self.in_short.clone().unwrap_or_else(|| self.lines()) + &self.hint,
+            stderr: in_short.or(hint).unwrap_or_else(|| self.lines()),
             exit: self.exit,
             ..Self::default()
         }

@@ -20,8 +20,8 @@ const FILE_LINES: usize = 4;
 /// # Errors
 /// When another output is asked for as well.
 pub(super) fn for_a_person(args: &mut Args, test: TestId) -> Result<(), CliError> {
-    let (global, typed) = (&args.global, &args.test);
-    let selected = global.json.is_some() || typed.output.is_some() || global.output.is_some();
+    let global = &args.global;
+    let selected = is_selected(args);
     let shaped = is_bare(global) || global.interim.is_some();
     match global.human {
         HumanArg::Yes if selected => {
@@ -45,6 +45,23 @@ pub(super) fn for_a_person(args: &mut Args, test: TestId) -> Result<(), CliError
         measure(args, test);
     }
     Ok(())
+}
+
+/// Returns true if the output is chosen by another option than `--human`.
+fn is_selected(args: &Args) -> bool {
+    let (global, typed) = (&args.global, &args.test);
+    global.json.is_some() || typed.output.is_some() || global.output.is_some()
+}
+
+/// Returns true if the output is JSON or a summary for a person.
+pub(super) fn is_not_the_original(args: &Args) -> bool {
+    let global = &args.global;
+    let shaped = is_bare(global) || global.interim.is_some();
+    match global.human {
+        HumanArg::Yes => true,
+        HumanArg::No => global.json.is_some(),
+        HumanArg::ByDefault => global.json.is_some() || !(is_selected(args) || shaped),
+    }
 }
 
 /// Returns true for a request for output that programs read.

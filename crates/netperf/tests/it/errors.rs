@@ -19,6 +19,22 @@ fn refused(options: &[&str]) -> (Finished, String) {
 }
 
 #[test]
+fn an_unknown_test_is_one_line_beside_output_that_is_not_the_original() {
+    let server = ours!().serve();
+    for format in ["--human", "--json"] {
+        let finished = Invocation::new(&ours!().netperf)
+            .args(["-H", "127.0.0.1", "-p", &server.port().to_string()])
+            .args([format, "-t", "TCP_STREEM"])
+            .run()
+            .expect_exit(1);
+        let line = "netperf: there is no test TCP_STREEM: did you mean TCP_STREAM? \
+                    `netperf -t help` lists the tests\n";
+        assert_eq!(finished.stderr, line, "{}", finished.account());
+        assert_eq!(finished.stdout, "", "{}", finished.account());
+    }
+}
+
+#[test]
 fn a_connection_that_fails_is_explained() {
     let port = free_port().to_string();
     for (options, parts) in [
@@ -61,14 +77,15 @@ fn a_connection_that_fails_is_explained() {
         for part in parts {
             assert!(message.contains(part), "{part}: {message}");
         }
-        // The reason follows the lines of the original, on a terminal or off it.
+        assert_eq!(finished.stderr.lines().count(), 1, "{message}");
+        // Output for a person has the same line alone.
         let human = Invocation::new(&ours!().netperf)
             .args(["--human", "-l", "1"])
             .args(options)
             .run();
-        for part in parts {
-            assert!(human.stderr.contains(part), "{}", human.account());
-        }
+        assert_eq!(human.stderr, finished.stderr, "{}", human.account());
+        assert_eq!(human.stdout, "", "{}", human.account());
+        // It follows the lines of the original, on a terminal or off it.
         let plain = Invocation::new(&ours!().netperf)
             .args(["-l", "1"])
             .args(options)

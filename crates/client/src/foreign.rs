@@ -9,8 +9,8 @@ use netperf_os::alarm;
 use netperf_program::link::ForeignProbe;
 use netperf_session::ForeignProgram;
 
-/// Time for an answer.
-const WITHIN: Duration = Duration::from_millis(700);
+/// Time for an answer of a program on a busy host.
+const WITHIN: Duration = Duration::from_secs(2);
 
 /// The probe of the program at this address.
 pub(super) fn probe(address: SocketAddr) -> ForeignProbe {

@@ -39,7 +39,7 @@ const AFTER_SIGNAL: Duration = Duration::from_millis(700);
 /// Time without a first answer after which the program at the other end is looked at.
 const SILENT: Duration = Duration::from_secs(5);
 /// Further time for a netserver that is busy.
-const AFTER_LOOK: Duration = Duration::from_secs(10);
+const AFTER_SILENCE: Duration = Duration::from_secs(10);
 /// Limit of waits for an answer that needs no work.
 const USUAL_ANSWER: Duration = Duration::from_secs(60);
 /// Interval between looks for a signal from outside.
@@ -343,10 +343,11 @@ impl Link for ControlLink {
         while got < FRAME_LEN {
             if got == 0 && silent_until.left().is_zero() {
                 if let Some(ForeignProbe(look)) = probe.take() {
+                    // The look is a part of the time for a netserver that is busy.
+                    deadline = deadline.min(clock::now().plus(AFTER_SILENCE));
                     if let Some(program) = look() {
                         return Ok(LinkEvent::Foreign(program));
                     }
-                    deadline = deadline.min(clock::now().plus(AFTER_LOOK));
                 }
             }
             let mut taken = self.decrypted(&mut bytes[got..])?;

@@ -337,9 +337,11 @@ impl Finished {
         document
     }
 
-    /// Exit status 0 and not a byte on standard error, or an account of why not.
+    /// Exit status 0 and not a byte on standard error, or an account of why not. A host so busy that
+    /// netserver did not run for a while has a true warning of it, which is no fault of a test.
     pub fn clean(&self) -> Result<(), String> {
-        if self.status.success() && self.stderr.is_empty() {
+        let busy = |line: &str| line.contains("nothing arrived at netserver for ");
+        if self.status.success() && self.stderr.lines().all(busy) {
             Ok(())
         } else {
             Err(format!("not a clean success:\n{}", self.account()))

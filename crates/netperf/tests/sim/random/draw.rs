@@ -406,6 +406,14 @@ fn with_peer(
     let towards = dice.one_of(&["client", "client", "server"]);
     let number = dice.one_of(&numbers);
     let late = dice.one_of(&LATE);
+    // The simulator shows the first byte alone to our server, which looks at a first message before
+    // it is read.
+    let is_seen = pairing == Pairing::OurClient || towards == "client" || number > 1;
+    let fault = if is_seen || fault != "dribble" {
+        fault
+    } else {
+        "late"
+    };
     // An iperf3 server waits ten seconds for a message.
     let late = if number == 1 || tool == Tool::Iperf3 {
         LATE_FIRST

@@ -27,7 +27,7 @@ const QUESTIONS: &[(&str, bool)] = &[
     ("list --since 2023-12-01 --before 2023-12-02", true),
     ("show 77777", true),
     ("trend --host host-7", true),
-    ("trend --host host-7 --figure latency\u{a0}p99", true),
+    ("trend --host host-7 --metric latency\u{a0}p99", true),
     ("change --host host-7", true),
     ("trend", false),
     ("change", false),

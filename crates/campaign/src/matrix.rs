@@ -131,7 +131,7 @@ pub enum CellValue<'a> {
 }
 
 /// Reason of a cell whose record has no value of the figure.
-pub const NO_VALUE: &str = "the result has no such figure";
+pub const NO_VALUE: &str = "the result has no such metric";
 
 /// Most different reasons of missing cells.
 const MOST_REASONS: usize = 1000;

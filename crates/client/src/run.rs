@@ -89,12 +89,15 @@ pub(super) fn test(
     let _switched_back_at_the_end = stamps::switched(plan, hosts.remote.address)?;
     // A caller that reads the banner may send a signal at once.
     catch_signals()?;
-    if let Some(banner) = netperf_report::banner(plan, &run.report, &hosts) {
-        out(&banner);
+    let mut banner = netperf_report::banner(plan, &run.report, &hosts);
+    // A server of iperf is not reached yet.
+    if plan.peer.is_none() {
+        print_once(&mut banner);
     }
     let control_peer = control.as_ref().and_then(|control| control.peer);
     check::one_port(plan, control_peer)?;
     let mut test = TestRun::begin(run, begun, hosts, control, done)?;
+    test.banner = banner;
     test.greet()?;
     let outcome = test.iterate()?;
     let text = human::report(&outcome, &run.report)?;
@@ -115,6 +118,13 @@ pub(super) fn test(
     Ok(())
 }
 
+/// Prints what has not been printed.
+fn print_once(text: &mut Option<String>) {
+    if let Some(text) = text.take() {
+        out(&text);
+    }
+}
+
 fn catch_signals() -> Result<(), Failure> {
     alarm::catch_signals()
         .map_err(|error| Failure::failed(format_args!("cannot catch signals: {error}")))
@@ -124,6 +134,8 @@ fn catch_signals() -> Result<(), Failure> {
 struct TestRun<'a> {
     run: &'a RunCommand,
     hosts: Hosts,
+    /// The banner, until it is printed.
+    banner: Option<String>,
     talk: Option<Talk<'a>>,
     /// Further control connections, to a netserver that serves one flow over each.
     beside: Vec<Talk<'a>>,
@@ -215,6 +227,7 @@ impl<'a> TestRun<'a> {
             trace: Trace::of(run),
             begun,
             done,
+            banner: None,
             data_port: None,
             answered: Duration::ZERO,
             facts: facts::wanted(run),

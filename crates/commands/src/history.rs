@@ -160,9 +160,9 @@ fn chosen(
         let name = netperf_web::escape::line(name);
         let line = match names.as_slice() {
             [] => "there is no result of that kind".to_owned(),
-            [only] => format!("there is no figure {name}; there is {only}"),
+            [only] => format!("there is no metric {name}; there is {only}"),
             several => format!(
-                "there is no figure {name}; there are: {}",
+                "there is no metric {name}; there are: {}",
                 several.join("; ")
             ),
         };

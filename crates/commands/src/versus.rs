@@ -150,7 +150,7 @@ fn comparable(sides: &[RunSide], vary: Option<&str>) -> Result<(), Failure> {
     for (side, other) in tests {
         let differs = meaning(&first).into_iter().zip(meaning(&other));
         if let Some((a, b)) = differs.into_iter().find(|(a, b)| a != b) {
-            let line = format!("the figures of the two sides cannot be compared: {a} and {b}");
+            let line = format!("the metrics of the two sides cannot be compared: {a} and {b}");
             return Err(failure(INVALID, line));
         }
         let is_same = first.plan == other.plan && first.auto_one_port == other.auto_one_port;

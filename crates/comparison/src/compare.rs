@@ -61,7 +61,7 @@ pub enum Incomparable {
     #[error("runs of different directions cannot be compared: {} and {}", line(.0), line(.1))]
     Directions(String, String),
     /// Runs whose results are different figures.
-    #[error("different figures cannot be compared: {0} and {1}")]
+    #[error("different metrics cannot be compared: {0} and {1}")]
     Figures(String, String),
     /// A figure that runs state in different units.
     #[error("{0} is in different units, which cannot be compared: {1} and {2}")]
@@ -70,7 +70,7 @@ pub enum Incomparable {
     #[error("--paired needs as many runs on both sides, not {0} and {1}")]
     Unpaired(usize, usize),
     /// There is no figure that all runs have.
-    #[error("there is no figure that all runs have")]
+    #[error("there is no metric that all runs have")]
     Nothing,
 }
 

@@ -153,7 +153,7 @@ fn without(title: &str, reason: &impl ToString) -> ReportedVerdict {
 fn table(comparison: &Comparison) -> Table {
     let (first, second) = &comparison.names;
     let interval = comparison.interval_name();
-    let head = ["figure", "verdict", first, second, "change", &interval, "p"];
+    let head = ["metric", "verdict", first, second, "change", &interval, "p"];
     let mut table = Table::new(&title(first, second), 2, &head);
     table.rows.extend(comparison.rows.iter().map(|row| {
         let [name, a, b, change, interval, p, verdict] = row.cells();

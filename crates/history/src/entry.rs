@@ -67,7 +67,7 @@ impl HistoryEntry {
             .ok_or_else(|| lacks("does not say when it was measured"))?;
         let mut figures = netperf_comparison::figures(&record);
         if figures.is_empty() {
-            return Err(lacks("has no figure to keep"));
+            return Err(lacks("has no metric to keep"));
         }
         let document = netperf_web::document(&bytes);
         let complete = !document.as_ref().is_some_and(is_cut_short);

@@ -522,7 +522,7 @@ mod tests {
               --trip-times      compare times of sending and of arrival: both clocks are the same
               --no-udp-fin      await no report
               --fq-rate RATE    rate enforced by the kernel
-          -f, --format [bkmgtBKMGTaA]  unit of the figures
+          -f, --format [bkmgtBKMGTaA]  unit of the values
           -y, --reportstyle C   lines of comma-separated values
           -x, --reportexclude [CDSV]  leave out connection, data, settings or server report
               --sum-only        only sums

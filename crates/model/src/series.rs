@@ -37,7 +37,7 @@ impl SeriesPlan {
     }
 }
 
-/// State of a TCP connection at one moment (tcp(7), `TCP_INFO`; linux/tcp.h). Null is
+/// State of a TCP connection at a point in time (tcp(7), `TCP_INFO`; linux/tcp.h). Null is
 /// unknown to the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -51,7 +51,7 @@ impl Tally {
     }
 }
 
-/// State of a TCP connection at one moment (tcp(7), `TCP_INFO`).
+/// State of a TCP connection at a point in time (tcp(7), `TCP_INFO`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "tcp")]

@@ -52,4 +52,4 @@ pub fn doubt(plan: &TestPlan, runs: &[Iteration]) -> Option<Warning> {
 
 const AT_END: &str = "at the end of the test";
 /// Account of a request in flight at the end.
-const COUNTED: &str = "at the end of the test: latency figures include the time until then";
+const COUNTED: &str = "at the end of the test: latencies include the time until then";

@@ -22,7 +22,7 @@ impl UntilPlan {
     pub const LONGEST: Duration = Duration::from_secs(120);
 }
 
-/// A figure with its confidence interval.
+/// A value with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Known {
     /// The figure: bytes or transactions per second, or nanoseconds.

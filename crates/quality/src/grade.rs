@@ -49,7 +49,7 @@ impl GradeTable {
     }
 }
 
-/// A grade: never without its table, and the figure and phases that it is of.
+/// A grade: never without its table, and the metric and phases that it is of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Grade {
@@ -57,9 +57,9 @@ pub struct Grade {
     pub letter: String,
     /// The table that it is from.
     pub table: GradeTable,
-    /// The figure: the mean increase of the delay of both ways over the idle median.
+    /// The metric: the mean increase of the delay of both ways over the idle median.
     pub figure: String,
-    /// The phases whose figures it is the mean of.
+    /// The phases whose values it is the mean of.
     pub phases: Vec<String>,
 }
 

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::summary::CheckSummary;
 
-/// A figure now and in the last check.
+/// A metric now and in the last check.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SinceLast {

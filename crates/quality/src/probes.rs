@@ -8,7 +8,7 @@ use crate::distribution::TimeDistribution;
 use crate::distribution::rank;
 use crate::loss::DirectionLoss;
 
-/// A sent datagram: when it was sent, and when the kernel passed it to the device, if it tells.
+/// A sent datagram: when it was sent, and when the kernel passed it to the device, if that is reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SentAt {
     /// Nanoseconds.
@@ -146,7 +146,7 @@ impl ProbeLateness {
     }
 }
 
-/// Variation of the delay of a direction, each figure by its name.
+/// Variation of the delay of a direction, each metric by its name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DelayJitter {

@@ -132,7 +132,7 @@ pub struct CheckSummary {
     pub answer: String,
     /// Parts of the verdict.
     pub verdict: PathVerdict,
-    /// True if this host was late itself, so that its figures are not those of the path.
+    /// True if this host was late itself, so that its values are not those of the path.
     pub degraded: bool,
     /// Why.
     pub degraded_reason: Option<String>,

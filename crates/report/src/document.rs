@@ -98,7 +98,7 @@ pub struct PeerProgramInfo {
     /// Its protocol; more may be added.
     #[cfg_attr(feature = "schema", schemars(extend("examples" = ["iperf2", "iperf3"])))]
     pub program: String,
-    /// Its version, if it tells. Null if unknown.
+    /// Its version, if it reports one. Null if unknown.
     pub version: Option<String>,
 }
 
@@ -164,7 +164,7 @@ pub struct Document {
     pub until: Option<UntilResult>,
     /// The result of LOC_CPU or REM_CPU. Null for all other tests.
     pub calibration: Option<CalibrationResult>,
-    /// Doubts about the figures.
+    /// Warnings about the values.
     pub warnings: Vec<WarningText>,
     /// The reason of a failure. Null if the run did not fail.
     pub error: Option<RunError>,
@@ -184,7 +184,7 @@ pub struct CalibrationResult {
     pub cpus: u32,
 }
 
-/// A doubt about the figures.
+/// A warning about the values.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "warning")]
@@ -195,7 +195,7 @@ pub struct WarningText {
         "rate_missed", "not_as_asked", "unanswered", "stalled", "unheard", "implausible", "imprecise", "cpu_bound", "one_host"
     ])))]
     pub code: String,
-    /// The doubt, for people.
+    /// The warning, for people.
     pub message: String,
 }
 
@@ -399,7 +399,7 @@ impl WarningText {
             ),
             Warning::FellBackToTcp => (
                 "fell_back_to_tcp",
-                "the connection fell back to plain TCP: the figures are not of MPTCP",
+                "the connection fell back to plain TCP: the results are not of MPTCP",
             ),
             Warning::ClockWentWrong => (
                 "clock_went_wrong",

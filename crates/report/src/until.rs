@@ -24,7 +24,7 @@ pub(crate) static UNTIL: &[&[SelectorRow]] = &[
             "half the width of the interval of the throughput, of its mean"),
         row("UNTIL_WORST_PERCENT", ["Until", "Worst", "+/-%", ""], "%", "%.3f", Need::Nothing,
             Run(|v| found(v, |until| share(judged(until, until.worst())))),
-            "the same for the least precise of the requested figures"),
+            "the same for the least precise of the requested metrics"),
         row("UNTIL_CONFIDENCE", ["Until", "Confidence", "%", ""], "%", "%.0f", Need::Nothing,
             Run(|v| v.plan().until.as_ref().map(|plan| plan.level * 100.0).into()),
             "the confidence of these intervals"),

@@ -122,7 +122,7 @@ pub(crate) fn of_curve(
     };
     let mut main = String::new();
     if charts.is_empty() {
-        main.push_str("<p class=\"missing\">No run has a figure.</p>");
+        main.push_str("<p class=\"missing\">No run has a metric.</p>");
     } else {
         section(&mut main, &figure, usize::MAX);
     }
@@ -378,7 +378,7 @@ fn numbers(text: &mut String, records: &[Record], verdicts: &Verdicts) {
     verdicts.tables(text);
     let table = tables::key_table(records, verdicts);
     if table.rows.is_empty() {
-        text.push_str("<p class=\"missing\">No file has a figure.</p>");
+        text.push_str("<p class=\"missing\">No file has a metric.</p>");
     } else {
         if let Some(line) = tables::about_changes(records, verdicts) {
             _ = writeln!(text, "<p class=\"about\">{}</p>", markup(&line));
@@ -407,7 +407,7 @@ fn card(text: &mut String, index: usize, record: &Record) {
             );
         }
         (None, Some(_)) => text.push_str("<p class=\"headline none\">failed</p>"),
-        (None, None) => text.push_str("<p class=\"headline none\">no single figure</p>"),
+        (None, None) => text.push_str("<p class=\"headline none\">no single metric</p>"),
     }
     for line in words::summary(record) {
         _ = write!(text, "<p>{}</p>", markup(&line));

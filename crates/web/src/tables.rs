@@ -82,7 +82,7 @@ pub fn markdown_with(records: &[Record], verdicts: &Verdicts) -> String {
 
 /// Figures of all records side by side.
 pub(crate) fn key_table(records: &[Record], verdicts: &Verdicts) -> Table {
-    let mut head = vec!["figure"];
+    let mut head = vec!["metric"];
     head.extend(records.iter().map(|record| record.label.as_str()));
     let mut table = Table::new("Figures", 1, &head);
     let figures = words::key_figures(records);
@@ -190,7 +190,7 @@ pub(crate) fn end_facts(end: &RecordEnd) -> Vec<(String, String)> {
 /// which line of it, the place on the axis and the value, each with its unit.
 #[must_use]
 pub fn csv(records: &[Record]) -> String {
-    let mut text = "result,figure,series,x,x_unit,value,unit\n".to_owned();
+    let mut text = "result,metric,series,x,x_unit,value,unit\n".to_owned();
     let changes = words::key_figures(records);
     for (index, record) in records.iter().enumerate() {
         let mut rows = Rows {

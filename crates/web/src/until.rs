@@ -91,7 +91,7 @@ fn long(seconds: f64) -> String {
 /// The figures of a run with `--until`, and their precision.
 pub(crate) fn table(label: &str, until: &UntilResult) -> Table {
     let caption = format!("How well {label} is known");
-    let mut table = Table::new(&caption, 1, &["figure", "value", "±", "± in %"]);
+    let mut table = Table::new(&caption, 1, &["metric", "value", "±", "± in %"]);
     for known in figures(until) {
         table.rows.push(vec![
             known.name,

@@ -185,7 +185,7 @@ fn history(command: &CommandEntry) -> String {
     page.section("DESCRIPTION");
     page.text(
         "netperf history stores results in a database: every document byte for byte, its \
-         figures, and facts about the measurement. It lists results, shows a figure over time, \
+         values, and facts about the measurement. It lists results, shows a metric over time, \
          and finds when its level changed and which facts about hosts, programs and options \
          changed at the same time.",
     );
@@ -283,7 +283,7 @@ fn meanings(page: &mut Man) {
 fn ending(page: &mut Man) {
     page.section("EXIT STATUS");
     page.items(
-        "0: The test ran, also if a signal ended it early; no figure is worse, with compare and \
+        "0: The test ran, also if a signal ended it early; no metric is worse, with compare and \
          run.\n\
          1: An option letter is invalid, the test is unknown, nothing arrived, the test failed, \
          or a run of a sweep failed.\n\
@@ -292,8 +292,8 @@ fn ending(page: &mut Man) {
          3: A host does not support the test or a setting that was asked for by its name, this \
          build lacks a part, or netserver does not have the key; with run, also if a run lacks a \
          setting that was asked for by its letter.\n\
-         4: A figure is worse, with compare and run.\n\
-         5: The result of compare or run is inconclusive, and no figure is worse.\n\
+         4: A metric is worse, with compare and run.\n\
+         5: The result of compare or run is inconclusive, and no metric is worse.\n\
          255: A host was not found, netserver could not be reached or refused the test, or a \
          selection or a confidence level is invalid.",
     );
@@ -304,7 +304,7 @@ fn ending(page: &mut Man) {
     );
     page.section("ENVIRONMENT");
     page.items(
-        "DUMP_TCP_INFO: If set, TCP tests print the kernel's figures about the data connection \
+        "DUMP_TCP_INFO: If set, TCP tests print the kernel's values about the data connection \
          on standard error when they end.\n\
          NETPERF_KEY_FILE: File with netserver's key, without --key-file.\n\
          NETPERF_KEY: The key itself, if no file is given.\n\

@@ -13,7 +13,7 @@ const INTRODUCTION: &str = "\
 Values for `-k`, `-o` and `-O` after `--`. Names are not case sensitive; commas and
 blanks separate them, and `;` begins the next block. `all` selects the four blocks
 below in their order, `?` lists their names, and on a terminal all names with their
-meanings. A figure that was not measured is -1.
+meanings. A value that was not measured is -1.
 ";
 
 /// The blocks of `all`, in order.

@@ -215,7 +215,7 @@ impl<R: BufRead> CellReader<R> {
         let figures = self.head.figures.len();
         match &record.outcome {
             CellOutcome::Values(values) if values.len() != figures => {
-                Err(format!("{} values of {figures} figures", values.len()))
+                Err(format!("{} values of {figures} metrics", values.len()))
             }
             CellOutcome::Values(_) | CellOutcome::Missing(_) => Ok(Some(record)),
         }

@@ -242,7 +242,7 @@ fn lines_that_are_no_cells_are_refused() {
     );
     assert_eq!(
         refused(r#"{"from":0,"to":1,"values":[1.0]}"#),
-        "line 2: 1 values of 2 figures"
+        "line 2: 1 values of 2 metrics"
     );
     assert_eq!(refused("[]"), "line 2: neither a cell nor the end");
     assert!(refused(&"x".repeat(100_000)).contains("more than 65536 bytes"));

@@ -61,7 +61,7 @@ impl CampaignDocument {
         }
         if matrices.len() > 1 {
             add_line(&mut text, String::new());
-            add_line(&mut text, in_columns("figure", "median", "worst", "path"));
+            add_line(&mut text, in_columns("metric", "median", "worst", "path"));
         }
         for matrix in matrices.iter().filter(|_| matrices.len() > 1) {
             if let Some(words) = summary(matrix) {
@@ -249,7 +249,7 @@ impl CampaignDocument {
 
 /// Median and worst value of each matrix.
 fn summaries(matrices: &[Matrix]) -> Table {
-    let mut table = Table::new("Figures", 1, &["figure", "median", "worst", "path"]);
+    let mut table = Table::new("Metrics", 1, &["metric", "median", "worst", "path"]);
     for matrix in matrices {
         if let (Some(median), Some((worst, path))) = (matrix.median(), matrix.worst()) {
             table.rows.push(vec![

@@ -17,7 +17,7 @@ use netperf_os::process;
 use netperf_program::iperf3::socket::buffers_of;
 use netperf_program::output::{Failure, system_text};
 
-use super::peer::{PeerMeter, of_peer, own_setup, shape};
+use super::peer::{PeerMeter, not_there, of_peer, own_setup, shape};
 use super::{IterationResult, TestRun};
 use crate::hosts::socket_address;
 use crate::{interim, until};
@@ -90,15 +90,17 @@ impl TestRun<'_> {
         let failed = |failure: Iperf2Failure| {
             let text = system_text(&failure.error);
             Failure::failed(format_args!(
-                "iperf 2 at {server} port {}: {}: {text}",
+                "iperf 2 at {server} port {}: {}: {text}{}",
                 remote.port(),
-                failure.step
+                failure.step,
+                not_there(&text, "iperf")
             ))
         };
         PeerMeter::prepare(plan.local.cpu.as_ref())?;
         super::wait(plan.wait);
         let live = interim::live(self.run);
         let client = Arc::new(Iperf2Client::open(&test, &options, remote).map_err(failed)?);
+        super::print_once(&mut self.banner);
         let shape = shape(&self.run.report.format);
         let lines = shape.map(|shape| asked::lines(plan, &test, &options, shape));
         let mut rows = lines.as_ref().map(ClientRows::new);

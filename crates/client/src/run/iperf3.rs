@@ -16,7 +16,7 @@ use netperf_program::iperf3::lines::LineWriter;
 use netperf_program::iperf3::run::Run;
 use netperf_program::output::Failure;
 
-use super::peer::{PeerMeter, of_peer, own_setup, shape};
+use super::peer::{PeerMeter, not_there, of_peer, own_setup, shape};
 use super::{IterationResult, TestRun};
 use crate::hosts::socket_address;
 use crate::{interim, until};
@@ -30,6 +30,7 @@ const BETWEEN: Duration = Duration::from_millis(50);
 
 /// Follows a test for netperf.
 struct PlanObserver<'a> {
+    banner: Option<String>,
     live: &'a Live,
     output: Option<Output>,
     cpu: Option<&'a CpuPlan>,
@@ -46,6 +47,7 @@ impl TestObserver for PlanObserver<'_> {
     }
 
     fn begins(&mut self, parameters: &Parameters, cookie: Cookie, mss: Option<u32>) {
+        super::print_once(&mut self.banner);
         self.length = block(parameters);
         if let Some(output) = &mut self.output {
             output.begins(parameters, cookie, mss);
@@ -105,6 +107,7 @@ impl TestRun<'_> {
         super::wait(plan.wait);
         let live = interim::live(self.run);
         let mut observer = PlanObserver {
+            banner: self.banner.take(),
             live: &live,
             output: shape.map(|_| Output::new(form, &server, LineWriter::default())),
             cpu: plan.local.cpu.as_ref(),
@@ -134,8 +137,9 @@ impl TestRun<'_> {
                     ..Failure::default()
                 },
                 None => Failure::failed(format_args!(
-                    "iperf3 at {server} port {}: {error}",
-                    remote.port()
+                    "iperf3 at {server} port {}: {error}{}",
+                    remote.port(),
+                    not_there(error, "iperf3")
                 )),
             });
         }

@@ -1,5 +1,6 @@
 //! Iterations against the server of another program: what those of iperf 2 and iperf3 share.
 
+use std::io;
 use std::time::Duration;
 
 use netperf_iperf3::figures::SocketBuffers;
@@ -10,6 +11,7 @@ use netperf_model::{
     Iteration, TestPlan,
 };
 use netperf_os::alarm;
+use netperf_os::io::CONNECTION_REFUSED;
 use netperf_program::output::{Failure, system_text};
 
 use super::IterationResult;
@@ -25,6 +27,18 @@ pub(super) const fn shape(format: &Format) -> Option<IperfShape> {
         | Format::Json
         | Format::JsonStream
         | Format::Human => None,
+    }
+}
+
+/// What to do about a connection that was refused; nothing for other failures.
+pub(super) fn not_there(failure: &str, server: &str) -> String {
+    let refused = system_text(&io::Error::from_raw_os_error(CONNECTION_REFUSED));
+    if failure.ends_with(&refused) {
+        format!(
+            ": no program listens there; start `{server} -s` on that host, or give its port with -p"
+        )
+    } else {
+        String::new()
     }
 }
 

@@ -226,7 +226,7 @@ const TABLE: &[Iperf2Option] = &[
         "rate enforced by the kernel"),
     Iperf2Option(Both, "-f, --format", "[bkmgtBKMGTaA]",
         Value(|args, value| { args.unit = value.unit(); Ok(()) }),
-        "unit of the figures"),
+        "unit of the values"),
     Iperf2Option(Both, "-y, --reportstyle", "C",
         Value(set_style),
         "lines of comma-separated values"),

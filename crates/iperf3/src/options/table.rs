@@ -74,7 +74,7 @@ pub(super) static TABLE: &[Iperf3Option] = &[
         Ok(())
     }), "port of the server (default 5201)"),
     option(Both, 'f', "format", Value("[kmgtKMGT]", set_format),
-        "unit of the figures: bits, or bytes (capital)"),
+        "unit of the values: bits, or bytes (capital)"),
     option(Both, 'i', "interval", Value("SECONDS", set_interval),
         "rows of intervals (default 1; 0: none)"),
     option(Both, 'I', "pidfile", Value("FILE", |read, value| value.text_to(&mut read.client.common.pid_file)),

@@ -292,7 +292,7 @@ fn figures_that_differ_are_refused_or_named() {
         json!({"throughput": 5.0, "throughput_unit": "10^6bits/s"}),
     );
     let found = netperf(&scratch, &["compare", "rate.json", "bits.json"]).expect_exit(2);
-    let said = "different figures cannot be compared: transaction rate and throughput";
+    let said = "different metrics cannot be compared: transaction rate and throughput";
     assert!(found.stderr.contains(said), "{}", found.stderr);
 }
 
@@ -307,7 +307,7 @@ fn two_configurations_whose_figures_differ_in_meaning_are_refused_before_the_fir
     let found = netperf(&scratch, &words).expect_exit(2);
     assert_eq!(
         found.stderr,
-        "netperf run: the figures of the two sides cannot be compared: test TCP_STREAM and \
+        "netperf run: the metrics of the two sides cannot be compared: test TCP_STREAM and \
          test TCP_RR\n"
     );
     assert!(!scratch.path().join("runs").exists());

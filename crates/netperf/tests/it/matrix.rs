@@ -206,7 +206,7 @@ impl Bench {
     /// True if the test ended without a word. An emulated machine may be too slow for the last
     /// connection to end within the grace period.
     fn ended_well(&self, finished: &Finished) -> bool {
-        let is_late = |line: &str| line.ends_with(": latency figures include the time until then");
+        let is_late = |line: &str| line.ends_with(": latencies include the time until then");
         let only_late = finished.stderr.lines().all(is_late);
         finished.clean().is_ok() || (self.complete && finished.status.success() && only_late)
     }

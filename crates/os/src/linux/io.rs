@@ -17,6 +17,8 @@ pub(super) fn counted(result: libc::ssize_t) -> io::Result<usize> {
 
 /// `EMSGSIZE`: a datagram longer than the transport can carry.
 pub const MESSAGE_TOO_LONG: i32 = libc::EMSGSIZE;
+/// Error number of a connection to a port where no program listens.
+pub const CONNECTION_REFUSED: i32 = libc::ECONNREFUSED;
 
 /// `EDESTADDRREQ`: a datagram with nowhere to go.
 pub const DESTINATION_REQUIRED: i32 = libc::EDESTADDRREQ;

@@ -61,16 +61,16 @@ pub struct UntilResult {
     pub would_take_seconds: MeasuredFigure,
 }
 
-/// A figure with its confidence interval.
+/// A value with its confidence interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "known")]
 pub struct KnownInterval {
-    /// The figure.
+    /// The value.
     pub value: Option<f64>,
     /// Half the width of the interval around it, in its unit.
     pub half_width: MeasuredFigure,
-    /// The same, in percent of the figure. Null around 0.
+    /// The same, in percent of the value. Null around 0.
     pub half_width_percent: MeasuredFigure,
     /// Values in a batch; batches are not correlated.
     #[cfg_attr(feature = "schema", schemars(range(min = 1)))]

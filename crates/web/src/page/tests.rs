@@ -215,7 +215,7 @@ fn page_names_missing_values() {
         assert!(page.contains(text), "{text}");
     }
     let empty = super::page(&[Record::default()]).unwrap();
-    assert!(empty.contains("The file names no test.") && empty.contains("no single figure"));
+    assert!(empty.contains("The file names no test.") && empty.contains("no single metric"));
     assert!(super::page(&[]).is_ok());
 }
 
@@ -333,7 +333,7 @@ fn page_of_compared_sets_begins_with_the_verdict_and_the_values_of_all_runs() {
         has_repetitions: true,
         all: vec![ReportedVerdict {
             title: "b, compared with a".to_owned(),
-            figures: Some(Table::new("Compared", 1, &["figure"])),
+            figures: Some(Table::new("Compared", 1, &["metric"])),
             sentences: vec!["b is better.".to_owned()],
         }],
         values: vec![crate::ComparedValues {

@@ -285,13 +285,31 @@ fn a_failure_of_the_server_is_a_failure_of_the_run() {
         .patience(PATIENCE)
         .run()
         .expect_exit(1);
+    let way_out =
+        "no program listens there; start `iperf3 -s` on that host, or give its port with -p";
     let line = format!(
-        "netperf: iperf3 at 127.0.0.1 port {port}: unable to connect to server: Connection refused\n"
+        "netperf: iperf3 at 127.0.0.1 port {port}: unable to connect to server: Connection refused: \
+         {way_out}\n"
     );
     assert_eq!(finished.stderr, line);
     let document: Value = serde_json::from_str(&finished.stdout).expect("a document");
     assert_eq!(document["complete"], false);
     assert_eq!(document["peer"]["program"], "iperf3");
+}
+
+#[test]
+fn no_banner_is_printed_for_a_server_that_is_not_there() {
+    let port = free_port().to_string();
+    for option in ["--iperf3", "--iperf2"] {
+        let finished = Invocation::new(&ours!().netperf)
+            .args([option, "-H", "127.0.0.1", "-p", &port, "-l", "1"])
+            .patience(PATIENCE)
+            .run()
+            .expect_exit(1);
+        assert_eq!(finished.stdout, "", "{}", finished.account());
+        let is_explained = finished.stderr.contains("; start `iperf");
+        assert!(is_explained, "{}", finished.account());
+    }
 }
 
 // Tolerance: none. A busy machine closes the listener of the first server when the second connection

@@ -39,7 +39,7 @@ fn pictures_and_tables_are_written_where_they_are_asked_for() {
         keep(&format!("{name}.png"), &png);
     }
     assert!(read("all.md").starts_with(b"# Results\n"));
-    assert!(read("all.csv").starts_with(b"result,figure,series,"));
+    assert!(read("all.csv").starts_with(b"result,metric,series,"));
     // The page was not asked for.
     assert!(!folder.path().join("report.html").exists());
 }

@@ -63,7 +63,7 @@ fn local_drops_are_failed_sends(bench: &Bench, options: &str) {
     } else {
         Tolerance::Exact
     };
-    let claim = format!("{options}: what was sent has arrived, or came to a full socket");
+    let claim = format!("{options}: what was sent has arrived, or was dropped at a full socket");
     let arrived = count(&remote["recv_calls"]) + late;
     check(&claim, arrived, count(&local["send_calls"]), tolerance);
 }

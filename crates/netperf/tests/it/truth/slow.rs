@@ -27,7 +27,7 @@ fn a_receiving_test_ends_with_its_time_netns() {
     let told = run["throughput_bytes_per_second"].as_f64();
     let told = told.expect("a figure") * 8e-6;
     check(
-        "TCP_MAERTS tells the goodput of a link with a queue",
+        "TCP_MAERTS reports the goodput of a link with a queue",
         LINK.tcp_goodput(),
         told,
         Tolerance::Percents(4.0, 1.0),
@@ -76,7 +76,7 @@ fn both_directions_of_a_slow_connection_end_netns() {
         3.0 + 6.0 + AFTER,
     );
     check(
-        "--bidirectional same tells the goodput of both directions",
+        "--bidirectional same reports the goodput of both directions",
         2.0 * link.tcp_goodput(),
         finished.values().number("THROUGHPUT"),
         // Acknowledgements take 5 % and wait behind data, so that windows open slowly.
@@ -127,7 +127,7 @@ fn interim_lines_of_a_sender_tell_the_rate_of_a_slow_link_netns() {
         for line in &lines[1..5] {
             let told = line["arrived_bits_per_second"].as_f64();
             check(
-                &format!("-D tells the goodput of {} Mbit/s", link.rate()),
+                &format!("-D reports the goodput of {} Mbit/s", link.rate()),
                 link.tcp_goodput(),
                 told.expect("a figure") * 1e-6,
                 // An acknowledgement covers two segments, which are 5 % of half a second, and

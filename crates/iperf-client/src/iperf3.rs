@@ -5,6 +5,7 @@ mod connect;
 mod observer;
 mod output;
 mod plan;
+mod user;
 
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -14,7 +15,7 @@ use std::time::Duration;
 use netperf_iperf3::defaults::DATAGRAM;
 use netperf_iperf3::figures::{StreamInfo, StreamInterval, Totals};
 use netperf_iperf3::json::document;
-use netperf_iperf3::messages::{Cookie, Parameters, Protocol, Results, ServerError};
+use netperf_iperf3::messages::{Cookie, Parameters, Protocol, Results, ServerError, TokenPadding};
 use netperf_iperf3::options::Iperf3Client;
 use netperf_iperf3::states::client::{
     ClientError, ClientTest, ClientTestEffect, ClientTestInput, ClientTestState,
@@ -31,6 +32,7 @@ use netperf_program::output::{err, system_text};
 pub use self::observer::TestObserver;
 pub use self::output::Output;
 pub use self::plan::{INTERVAL, Iperf3Form, Iperf3Plan};
+pub use self::user::Iperf3User;
 
 /// Time limit for the begin of a test, and time by which each stream to open extends it.
 const BEGIN: Duration = Duration::from_secs(30);
@@ -95,11 +97,15 @@ pub fn run(args: &Iperf3Client) -> ExitCode {
             return fail(&format!("error - unable to set CPU affinity: {error}"));
         }
     }
+    let user = match args.login.as_ref().map(Iperf3User::new).transpose() {
+        Ok(user) => user,
+        Err(text) => return fail(&text),
+    };
     let writer = match LineWriter::open(&args.common, args.parameters.title.as_deref()) {
         Ok(writer) => writer,
         Err(text) => return fail(&format!("error - {text}")),
     };
-    let plan = Iperf3Plan::new(args);
+    let plan = Iperf3Plan::new(args, user);
     let mut output = Output::new(Iperf3Form::new(args), &plan.host, writer);
     let tested = test(&plan, &mut output);
     output.last(&tested);
@@ -108,6 +114,11 @@ pub fn run(args: &Iperf3Client) -> ExitCode {
     } else {
         ExitCode::SUCCESS
     }
+}
+
+/// The text of an error without `error - `, which the output adds.
+fn without_kind(text: &str) -> String {
+    text.strip_prefix("error - ").unwrap_or(text).to_owned()
 }
 
 fn test(plan: &Iperf3Plan, output: &mut Output) -> Tested {
@@ -140,6 +151,11 @@ impl<'a> ClientRun<'a> {
         let udp = parameters.protocol == Protocol::Udp;
         if parameters.len == 0 {
             parameters.len = mss.filter(|_| udp).unwrap_or(DATAGRAM).min(65_507);
+        }
+        if let Some(user) = &plan.user {
+            // The server compares its time with its own clock.
+            let token = user.token();
+            parameters.authtoken = Some(token.map_err(|text| without_kind(&text))?);
         }
         if plan.debug {
             observer.message("send_parameters:", document(&parameters));
@@ -574,11 +590,22 @@ impl Test<'_> {
         self.totals = Some((totals, infos));
     }
 
+    /// The text of an error, and a likely reason.
+    fn explained(&self, error: &ClientError) -> String {
+        let user = self.plan.user.as_ref().filter(|_| self.run.is_none());
+        match (error, user.map(Iperf3User::padding)) {
+            (ClientError::Closed, Some(TokenPadding::Pkcs1)) => {
+                format!("{error}: iperf3 from 3.17 on refuses a user so; try --use-oaep-padding")
+            }
+            _ => error.to_string(),
+        }
+    }
+
     fn leave(mut self) -> Tested {
         let error = match self.end.take() {
             Some(Ok(())) | None => None,
             Some(Err(ClientError::Failed)) => self.error.take(),
-            Some(Err(error)) => Some(error.to_string()),
+            Some(Err(error)) => Some(self.explained(&error)),
         };
         if error.is_some() {
             self.finish();

@@ -7,6 +7,7 @@
 #![deny(clippy::indexing_slicing, clippy::host_endian_bytes)]
 
 mod codes;
+mod credentials;
 mod datagram;
 mod json;
 mod parameters;
@@ -14,6 +15,7 @@ mod results;
 
 use std::fmt;
 
+pub use credentials::{AuthorizedUsers, Credentials, TokenPadding, UsersError, token, token_bytes};
 pub use datagram::{CONNECT_WORD, ConnectWord, Counter, DatagramHeader};
 pub use json::Iperf3Error;
 pub use parameters::{PACING_TIMER, Parameters, Protocol, StreamDirection};

@@ -6,6 +6,7 @@
 
 mod parameters;
 mod table;
+mod users;
 mod values;
 
 use std::time::Duration;
@@ -15,6 +16,8 @@ use netperf_model::getopt::{CommandWord, getopt};
 pub use self::parameters::parameters;
 pub use self::table::iperf3_help;
 use self::table::{Iperf3OptionOf, Iperf3OptionSets, names, row};
+use self::users::UserOptions;
+pub use self::users::{ACCOUNTS, Iperf3Accounts, Iperf3Login, LOGIN};
 use self::values::OptionText;
 use crate::messages::Parameters;
 
@@ -103,6 +106,8 @@ pub struct Iperf3Client {
     pub parameters: Parameters,
     /// `-F`: where the data comes from, or goes to.
     pub file: Option<String>,
+    /// User of the server.
+    pub login: Option<Iperf3Login>,
 }
 
 /// A server.
@@ -120,6 +125,8 @@ pub struct Iperf3Server {
     pub longest: Option<Duration>,
     /// `--idle-timeout`: time without a client after which the server begins anew.
     pub idle_timeout: Option<Duration>,
+    /// The users to whom the server is restricted.
+    pub accounts: Option<Iperf3Accounts>,
 }
 
 /// A limit of the rate of a test.
@@ -166,6 +173,7 @@ fn problem(text: &str) -> String {
 struct OptionsRead {
     client: Iperf3Client,
     server: Iperf3Server,
+    users: UserOptions,
     is_client: bool,
     is_server: bool,
     /// Options of one end, as typed.
@@ -212,12 +220,14 @@ impl OptionsRead {
             (false, true) => return self.server(),
             (true, false) => {}
         }
-        let client = &self.client;
         if let Some(name) = self.of_servers.first() {
             return error(&format!(
                 "some option you are trying to set is server only: {name}"
             ));
         }
+        self.warn_of_users();
+        self.client.login = self.users.login()?;
+        let client = &self.client;
         if client.reverse && client.bidirectional {
             return error("cannot be both reverse and bidirectional");
         }
@@ -248,6 +258,12 @@ impl OptionsRead {
         Ok(Iperf3Command::Client(Box::new(self.client)))
     }
 
+    fn warn_of_users(&mut self) {
+        for name in self.users.without_effect() {
+            self.warn(format!("{name} has no effect without an RSA key"));
+        }
+    }
+
     fn server(mut self) -> Result<Iperf3Command, String> {
         if let Some(name) = self.of_clients.first() {
             return Err(problem(&format!(
@@ -257,6 +273,8 @@ impl OptionsRead {
         for name in std::mem::take(&mut self.without_effect) {
             self.warn(format!("{name} is an option of clients, and has no effect"));
         }
+        self.warn_of_users();
+        self.server.accounts = self.users.accounts()?;
         self.server.common = self.client.common;
         Ok(Iperf3Command::Server(Box::new(self.server)))
     }

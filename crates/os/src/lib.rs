@@ -26,7 +26,8 @@
 //! - [`error_queue`]: errors that the kernel keeps for a socket
 //! - [`events`]: wait for many descriptors at once
 //! - [`process`]: detach, bind to a CPU, priority, name, descriptor 0
-//! - [`terminal`]: terminal modes for drawing
+//! - [`terminal`]: terminal modes for drawing, and questions whose answer is a secret
+//! - [`openssl`]: RSA and SHA-256 of OpenSSL, loaded when needed
 //! - [`memory`]: alignment of buffers
 //! - [`ticks`]: the counter of the processor, and the monotonic clock
 //! - [`signals`]: signals as a readable descriptor
@@ -52,8 +53,8 @@ pub use linux::entries;
 #[cfg(target_os = "linux")]
 pub use linux::{
     address, alarm, atm, batch, epoll, error_queue, events, filter, flow_label, hwstamp, io, ktls,
-    landlock, link, lock, net, parts, pass, privileges, process, qdisc, resolve, rights, sctp,
-    seccomp, signals, sockopt, stamps, system, tcp, terminal, ticks, uring, wait, without,
+    landlock, link, lock, net, openssl, parts, pass, privileges, process, qdisc, resolve, rights,
+    sctp, seccomp, signals, sockopt, stamps, system, tcp, terminal, ticks, uring, wait, without,
     zerocopy,
 };
 pub use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};

@@ -21,6 +21,7 @@ pub mod link;
 pub mod lock;
 mod message;
 pub mod net;
+pub mod openssl;
 pub mod parts;
 pub mod pass;
 mod pass_here;

@@ -6,6 +6,7 @@
 //! the other.
 
 pub(super) mod alone;
+pub(super) mod authority;
 pub(super) mod message;
 mod opening;
 mod port;

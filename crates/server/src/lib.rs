@@ -327,6 +327,7 @@ fn serve_for_listener(control: Socket, args: &ServerArgs, environment: &Environm
                 policy: args.policy(),
                 timeouts: StreamTimeouts::default(),
                 rate_limit: None,
+                authority: None,
                 report: Iperf3Report::default(),
             };
             let _recorded = iperf3::session::serve(start, &mut ListenerRecords::default());

@@ -23,6 +23,7 @@ pub mod process;
 pub mod procfs;
 pub mod require;
 pub mod routed;
+pub mod rsa;
 pub mod schema;
 pub mod scratch;
 pub mod server;

@@ -5,6 +5,8 @@ use std::time::Duration;
 use netperf_iperf3::messages::Parameters;
 use netperf_iperf3::options::{Iperf3Client, parameters};
 
+use super::Iperf3User;
+
 /// Default interval, seconds.
 pub const INTERVAL: f64 = 1.0;
 
@@ -35,13 +37,15 @@ pub struct Iperf3Plan {
     pub interval: f64,
     /// Source or sink of the data.
     pub file: Option<String>,
+    /// User of the server.
+    pub user: Option<Iperf3User>,
     /// The length of a datagram is 0 if the path determines it.
     pub parameters: Parameters,
 }
 
 impl Iperf3Plan {
     /// The test of a command line.
-    pub(super) fn new(args: &Iperf3Client) -> Self {
+    pub(super) fn new(args: &Iperf3Client, user: Option<Iperf3User>) -> Self {
         let common = &args.common;
         Self {
             host: args.host.clone(),
@@ -56,6 +60,7 @@ impl Iperf3Plan {
             connect_timeout: args.connect_timeout,
             interval: common.interval.unwrap_or(INTERVAL),
             file: args.file.clone(),
+            user,
             parameters: parameters(args),
         }
     }

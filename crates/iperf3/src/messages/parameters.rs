@@ -143,7 +143,7 @@ pub struct Parameters {
     /// Zero copy.
     #[serde(with = "one", skip_serializing_if = "is_unset")]
     pub zerocopy: bool,
-    /// RSA authentication, which this implementation refuses.
+    /// Encrypted credentials of the client, as base64.
     #[serde(deserialize_with = "text", skip_serializing_if = "is_unset")]
     pub authtoken: Option<String>,
     /// Version of the client.

@@ -138,10 +138,19 @@ pub(super) static TABLE: &[Iperf3Option] = &[
         read.server.idle_timeout = Some(Duration::from_secs(seconds));
         Ok(())
     }), "begin anew after this time without a client"),
-    option(Server, ' ', "rsa-private-key-path", NotServed("FILE"), ""),
-    option(Server, ' ', "authorized-users-path", NotServed("FILE"), ""),
-    option(Server, ' ', "time-skew-threshold", NotServed("SECONDS"), ""),
-    option(Both, ' ', "use-pkcs1-padding", NotServed(""), ""),
+    option(Server, ' ', "rsa-private-key-path", Value("FILE", |read, value| value.text_to(&mut read.users.private_key)),
+        "private RSA key, in PEM, with which\npasswords of clients are decrypted"),
+    option(Server, ' ', "authorized-users-path", Value("FILE", |read, value| value.text_to(&mut read.users.users)),
+        "serve these users: lines NAME,SHA256, with\nthe digest of {NAME}PASSWORD"),
+    option(Server, ' ', "time-skew-threshold", Value("SECONDS", |read, value| {
+        let seconds = value.whole((1, MOST)).map_err(|_| problem("skew threshold must be a positive number"))?;
+        read.users.skew = Some(Duration::from_secs(seconds));
+        Ok(())
+    }), "largest difference of a user's clock\n(default 10)"),
+    option(Both, ' ', "use-pkcs1-padding", Flag(|read| &mut read.users.pkcs1),
+        "encrypt passwords as iperf3 before 3.17 does\n(default of clients; servers take both)"),
+    option(Both, ' ', "use-oaep-padding", Flag(|read| &mut read.users.oaep),
+        "encrypt passwords as iperf3 from 3.17 on does"),
     option(Client, 'c', "client", Value("HOST[%DEV]", |read, value| {
         let (host, device) = value.host_and_device();
         read.client.host = host;
@@ -258,8 +267,10 @@ pub(super) static TABLE: &[Iperf3Option] = &[
     option(Client, ' ', "dont-fragment", Flag(|read| &mut read.client.parameters.dont_fragment),
         "datagrams of IPv4 are not fragmented"),
     option(Client, ' ', "gsro", NotServed(""), ""),
-    option(Client, ' ', "username", NotServed("NAME"), ""),
-    option(Client, ' ', "rsa-public-key-path", NotServed("FILE"), ""),
+    option(Client, ' ', "username", Value("NAME", |read, value| value.text_to(&mut read.users.username)),
+        "user of the server; the password is\nIPERF3_PASSWORD, or is asked on the terminal"),
+    option(Client, ' ', "rsa-public-key-path", Value("FILE", |read, value| value.text_to(&mut read.users.public_key)),
+        "public RSA key of the server, in PEM"),
 ];
 
 fn set_rate(read: &mut OptionsRead, value: &mut OptionText<'_>) -> Result<(), String> {
@@ -295,6 +306,7 @@ const LATER: &[&str] = &[
     "json-stream",
     "server-max-duration",
     "use-pkcs1-padding",
+    "use-oaep-padding",
     "gsro",
 ];
 

@@ -2,6 +2,7 @@ use super::table::Iperf3OptionOf::Server;
 use super::table::Iperf3OptionSets::{Command, Flag, NotServed, Optional, Value};
 use super::table::TABLE;
 use super::*;
+use crate::messages::TokenPadding;
 
 fn read(line: &str) -> Result<Iperf3Command, String> {
     let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
@@ -152,6 +153,14 @@ fn options_are_served_or_refused_by_name() {
             "rcv-timeout" => "5",
             _ => "1",
         };
+        // They belong together.
+        let pair: &[&str] = match row.long {
+            "rsa-private-key-path" => &["--authorized-users-path", "users"],
+            "authorized-users-path" => &["--rsa-private-key-path", "key"],
+            "username" => &["--rsa-public-key-path", "key"],
+            "rsa-public-key-path" => &["--username", "user"],
+            _ => &[],
+        };
         let words = match row.sets {
             Value(..) => vec![format!("--{}", row.long), value.to_owned()],
             NotServed(name) if !name.is_empty() => {
@@ -165,7 +174,11 @@ fn options_are_served_or_refused_by_name() {
             ("rcv-timeout", _) => &["-c", "h", "-R"],
             _ => &["-c", "h"],
         };
-        let mut all: Vec<String> = end.iter().map(|word| (*word).to_owned()).collect();
+        let mut all: Vec<String> = end
+            .iter()
+            .chain(pair)
+            .map(|word| (*word).to_owned())
+            .collect();
         all.extend(words);
         let read = iperf3(&all);
         let refused = matches!(row.sets, NotServed(_));
@@ -284,4 +297,81 @@ fn code_points_have_names() {
     for word in ["64", "af44", "cs8", "af5", "x"] {
         assert!(read(&format!("-c h --dscp {word}")).is_err(), "{word}");
     }
+}
+
+#[test]
+fn users_of_both_ends_are_read() {
+    let user = client("-c h --username me --rsa-public-key-path public.pem");
+    let login = user.login.expect("a user");
+    assert_eq!((&*login.user, &*login.public_key), ("me", "public.pem"));
+    assert_eq!(login.padding, TokenPadding::Pkcs1);
+    let later = client("-c h --username me --rsa-public-key-path p --use-oaep-padding");
+    assert_eq!(later.login.expect("a user").padding, TokenPadding::Oaep);
+    let server = |more: &str| {
+        let line = "-s --rsa-private-key-path private.pem --authorized-users-path users.csv";
+        match read(&format!("{line} {more}")) {
+            Ok(Iperf3Command::Server(server)) => server.accounts.expect("users"),
+            other => panic!("{other:?}"),
+        }
+    };
+    let accounts = server("");
+    assert_eq!(
+        (&*accounts.private_key, &*accounts.users),
+        ("private.pem", "users.csv")
+    );
+    assert_eq!((accounts.skew.as_secs(), accounts.padding), (10, None));
+    let strict = server("--time-skew-threshold 3 --use-pkcs1-padding");
+    assert_eq!(strict.skew.as_secs(), 3);
+    assert_eq!(strict.padding, Some(TokenPadding::Pkcs1));
+    assert_eq!(
+        (client("-c h").login, client("-c h").common.warnings.len()),
+        (None, 0)
+    );
+}
+
+#[test]
+fn users_without_their_other_options_are_refused_with_what_is_missing() {
+    for (line, text) in [
+        (
+            "-c h --username me",
+            "RSA public key: --rsa-public-key-path is missing",
+        ),
+        (
+            "-c h --rsa-public-key-path p",
+            "RSA public key: --username is missing",
+        ),
+        (
+            "-s --rsa-private-key-path p",
+            "user credential file: --authorized-users-path is missing",
+        ),
+        (
+            "-s --authorized-users-path u",
+            "user credential file: --rsa-private-key-path is missing",
+        ),
+        (
+            "-s --time-skew-threshold 0",
+            "skew threshold must be a positive number",
+        ),
+        (
+            "-s --time-skew-threshold x",
+            "skew threshold must be a positive number",
+        ),
+        ("-s --username me", "client only: --username"),
+        (
+            "-c h --rsa-private-key-path p",
+            "server only: --rsa-private-key-path",
+        ),
+        (
+            "-c h --use-pkcs1-padding --use-oaep-padding",
+            "only one padding",
+        ),
+    ] {
+        let error = read(line).unwrap_err();
+        assert!(error.contains(text), "{line}: {error}");
+    }
+    let warned = client("-c h --use-oaep-padding").common.warnings;
+    assert_eq!(
+        warned,
+        ["--use-oaep-padding has no effect without an RSA key"]
+    );
 }

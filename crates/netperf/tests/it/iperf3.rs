@@ -9,6 +9,7 @@ mod live;
 mod scripts;
 mod served;
 mod shape;
+mod users;
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};

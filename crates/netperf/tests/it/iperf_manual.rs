@@ -4,7 +4,9 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::Duration;
 
-use netperf_testkit::{Finished, Invocation, Netserver, Place, Scratch, ours, server::free_port};
+use netperf_testkit::{
+    Finished, Invocation, Netserver, Place, Scratch, ours, rsa, server::free_port,
+};
 
 /// Longest time of a command.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -25,6 +27,12 @@ fn commands(chapter: &str, program: &str) -> Vec<Vec<String>> {
         }
     }
     found
+}
+
+/// True for a command of a server with users, or of a user.
+fn has_users(words: &[String]) -> bool {
+    let names = ["--username", "--authorized-users-path"];
+    words.iter().any(|word| names.contains(&word.as_str()))
 }
 
 /// The command of a client with a short time, and the address and port of a server.
@@ -73,7 +81,7 @@ fn clients_run(with_stock: bool) {
         let all = commands(chapter, name);
         let clients = all
             .iter()
-            .filter(|words| words.iter().any(|word| word == "-c"));
+            .filter(|words| words.iter().any(|word| word == "-c") && !has_users(words));
         let clients: Vec<&Vec<String>> = clients.collect();
         assert!(!clients.is_empty(), "{chapter}: {all:?}");
         if !with_stock {
@@ -125,7 +133,7 @@ fn servers_serve() {
         let all = commands(chapter, name);
         let servers = all
             .iter()
-            .filter(|words| words.iter().any(|word| word == "-s"));
+            .filter(|words| words.iter().any(|word| word == "-s") && !has_users(words));
         let foreground = servers.filter(|words| !words.iter().any(|word| word == "-D"));
         let mut count = 0;
         for words in foreground {
@@ -162,4 +170,35 @@ fn servers_serve() {
         }
         assert!(count >= 2, "{chapter}");
     }
+}
+
+#[test]
+fn users_are_served() {
+    let scratch = Scratch::new();
+    for (name, text) in [
+        ("private.pem", rsa::PRIVATE),
+        ("public.pem", rsa::PUBLIC),
+        ("users.csv", rsa::USERS),
+    ] {
+        std::fs::write(scratch.path().join(name), text).expect("a file");
+    }
+    let own = scratch.path().join("iperf3");
+    symlink(ours!().netperf, &own).expect("a link");
+    let mut all = commands("iperf3.md", "iperf3");
+    all.retain(|words| has_users(words));
+    let [server, client] = all.as_slice() else {
+        panic!("commands of users: {all:?}");
+    };
+    let port = free_port().to_string();
+    let command = |words: &[String]| {
+        let words = words
+            .iter()
+            .map(|word| word.replace("server.example", "127.0.0.1"));
+        let command = Invocation::new(&own).folder(scratch.path()).args(words);
+        command.args(["-p", &port]).patience(PATIENCE)
+    };
+    let mut server = command(server).spawn();
+    assert!(server.prints("Server listening", PATIENCE));
+    let client = command(client).args(["-n", "64K"]);
+    client.env("IPERF3_PASSWORD", "secret").run().expect_clean();
 }

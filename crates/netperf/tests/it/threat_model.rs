@@ -85,6 +85,31 @@ const HELD: &[(&str, &str, &str)] = &[
         "threat_model_the_policy_of_netserver_holds_for_iperf3_clients",
     ),
     (
+        "learning the private key or passwords from the process that serves clients",
+        "crates/netperf/tests/it/iperf3/users.rs",
+        "threat_model_process_that_serves_clients_does_not_decrypt",
+    ),
+    (
+        "using the server without a password",
+        "crates/netperf/tests/it/iperf3/users.rs",
+        "threat_model_strangers_are_refused_by_a_server_with_users",
+    ),
+    (
+        "learning the text of a token with made-up ones (padding oracle)",
+        "crates/netperf/tests/it/iperf3/users.rs",
+        "threat_model_refusals_of_users_differ_neither_in_text_nor_in_least_time",
+    ),
+    (
+        "guessing passwords",
+        "crates/netperf/tests/it/iperf3/users.rs",
+        "threat_model_refusals_of_users_differ_neither_in_text_nor_in_least_time",
+    ),
+    (
+        "ending `iperf3 -s -1` with a wrong password",
+        "crates/netperf/tests/it/iperf3/users.rs",
+        "threat_model_refused_user_does_not_end_a_server_of_one_test",
+    ),
+    (
         "sending data to a third host",
         "crates/netperf/tests/it/guard.rs",
         "threat_model_records_that_name_what_is_off_or_beyond_the_policy_move_nothing_netns",

@@ -1,19 +1,22 @@
-//! A terminal that a view of the whole screen is drawn on (termios(3), ioctl_tty(2)).
+//! A terminal that a view of the whole screen is drawn on, or a secret is asked on (termios(3),
+//! ioctl_tty(2)).
 //!
 //! [`enter`] and [`leave`] are a pair, and whatever ends the process in between leaves as
 //! well: a signal that kills it, a second `SIGINT`, a panic by its hook. Only `SIGKILL`
 //! does not. So what [`leave`] needs is static, and it makes only calls that a signal
 //! handler may make (signal-safety(7)).
 
-use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::{AsFd as _, AsRawFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, Ordering};
 
 use nix::sys::signal::{self, SaFlags, SigAction, SigHandler, SigSet};
 use nix::unistd::{self, Pid};
+use zeroize::Zeroizing;
 
 use super::call::{checked, zeroed};
-use super::signals;
+use super::{alarm, signals};
 
 /// The alternate screen, without a cursor.
 const ENTER: &[u8] = b"\x1b[?1049h\x1b[?25l";
@@ -106,6 +109,47 @@ fn modes(fd: BorrowedFd<'_>) -> io::Result<libc::termios> {
 fn set_modes(fd: libc::c_int, modes: &libc::termios) -> io::Result<()> {
     // SAFETY: `modes` outlives the call.
     checked(unsafe { libc::tcsetattr(fd, libc::TCSANOW, modes) })
+}
+
+/// Longest answer to a question, bytes: the kernel keeps no longer line (termios(3)).
+const LONGEST_ANSWER: usize = 4096;
+
+/// Asks a question on the terminal of this process, and reads an answer that is not shown.
+///
+/// # Errors
+/// `ENXIO` without a terminal, `Interrupted` if the user stops the process, `UnexpectedEof` without
+/// an answer, and whatever tcsetattr(3) or read(2) report.
+pub fn ask_secretly(question: &str) -> io::Result<Zeroizing<String>> {
+    let mut terminal = File::options().read(true).write(true).open("/dev/tty")?;
+    let before = modes(terminal.as_fd())?;
+    let mut hidden = before;
+    hidden.c_lflag &= !libc::ECHO;
+    // The end of the line is shown.
+    hidden.c_lflag |= libc::ECHONL;
+    set_modes(terminal.as_raw_fd(), &hidden)?;
+    let asked = terminal.write_all(question.as_bytes());
+    let answer = asked.and_then(|()| read_answer(&mut terminal));
+    set_modes(terminal.as_raw_fd(), &before)?;
+    answer
+}
+
+/// Reads a line, without its end.
+fn read_answer(terminal: &mut File) -> io::Result<Zeroizing<String>> {
+    let mut bytes = Zeroizing::new([0; LONGEST_ANSWER]);
+    let count = loop {
+        match terminal.read(&mut *bytes) {
+            Err(error)
+                if error.kind() == io::ErrorKind::Interrupted && !alarm::stopped_by_user() => {}
+            read => break read?,
+        }
+    };
+    let line = bytes.get(..count).unwrap_or_default();
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let text = std::str::from_utf8(line).map_err(|_| io::ErrorKind::InvalidData)?;
+    if text.is_empty() {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(Zeroizing::new(text.to_owned()))
 }
 
 /// Makes a signal restore the terminal before it ends the process. An ignored signal, as with

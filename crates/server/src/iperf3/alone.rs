@@ -10,6 +10,7 @@ use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use netperf_daemon::record::NoRecords;
 use netperf_daemon::{rights_helper, sandbox};
 use netperf_iperf3::defaults::VERSION;
 use netperf_iperf3::json::failed;
-use netperf_iperf3::messages::PORT;
+use netperf_iperf3::messages::{PORT, ServerError};
 use netperf_iperf3::options::{Iperf3Common, Iperf3Server};
 use netperf_iperf3::states::server::ServerEnd;
 use netperf_measure::clock;
@@ -29,6 +30,7 @@ use netperf_program::iperf3::lines::LineWriter;
 use netperf_program::output::{err, out, system_text};
 
 use self::intake::{NewClient, TestIntake};
+use super::authority::Authority;
 use super::session::{SessionStart, StreamTimeouts, serve as serve_session};
 use crate::iperf3::report::{Iperf3Report, ReportOptions};
 use crate::listen::{detach, wildcards};
@@ -43,21 +45,25 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// Runs a server until it is stopped, or for one test.
 pub fn serve(args: &Iperf3Server) -> ExitCode {
-    match serve_or_fail(args) {
-        Ok(exit) => exit,
-        Err(text) => {
-            let text = format!("error - {text}");
-            if args.common.json {
-                out(&failed(&system::names().to_string(), &text));
-            } else {
-                err(&format!("iperf3: {text}\n"));
-            }
-            ExitCode::FAILURE
+    let authority = args.accounts.as_ref().map(Authority::start);
+    let served = authority.transpose().and_then(|authority| {
+        let served = serve_or_fail(args, authority.map(Arc::new));
+        served.map_err(|text| format!("error - {text}"))
+    });
+    served.unwrap_or_else(|text| {
+        if args.common.json {
+            out(&failed(&system::names().to_string(), &text));
+        } else {
+            err(&format!("iperf3: {text}\n"));
         }
-    }
+        ExitCode::FAILURE
+    })
 }
 
-fn serve_or_fail(args: &Iperf3Server) -> Result<ExitCode, String> {
+fn serve_or_fail(
+    args: &Iperf3Server,
+    authority: Option<Arc<Authority>>,
+) -> Result<ExitCode, String> {
     let common = &args.common;
     let unable = |what: &str| {
         let what = what.to_owned();
@@ -86,7 +92,8 @@ fn serve_or_fail(args: &Iperf3Server) -> Result<ExitCode, String> {
     }
     let folder = pid_file.as_deref().and_then(Path::parent);
     sandbox::confine_server(folder, false).map_err(unable("confine the server"))?;
-    let exit = serve_clients(args, listener, datagrams, &writer).map_err(unable("start a thread"));
+    let exit = serve_clients((args, authority), (listener, datagrams), &writer);
+    let exit = exit.map_err(unable("start a thread"));
     if let Some(file) = pid_file {
         // The server is stopped in any case.
         let _left = std::fs::remove_file(file);
@@ -145,9 +152,8 @@ fn listener_at(address: SocketAddr, only_v6: bool, device: Option<&str>) -> io::
 }
 
 fn serve_clients(
-    args: &Iperf3Server,
-    listener: Socket,
-    datagrams: Socket,
+    (args, authority): (&Iperf3Server, Option<Arc<Authority>>),
+    (listener, datagrams): (Socket, Socket),
     writer: &LineWriter,
 ) -> io::Result<ExitCode> {
     let (clients, arrived) = channel();
@@ -187,10 +193,13 @@ fn serve_clients(
                 return Ok(ExitCode::FAILURE);
             }
         };
-        if run_test(args, client, writer)? == ServerEnd::Stopped {
+        let end = run_test((args, authority.clone()), client, writer)?;
+        if end == ServerEnd::Stopped {
             return Ok(ExitCode::FAILURE);
         }
-        if args.one_off {
+        // A client that is refused as a user does not end a server of one test.
+        let counts = end != ServerEnd::Refused(ServerError::AUTHORIZATION);
+        if args.one_off && counts {
             return Ok(ExitCode::SUCCESS);
         }
     }
@@ -225,7 +234,11 @@ fn next_client(arrived: &Receiver<NewClient>, most: Option<Duration>) -> ClientW
 }
 
 /// Serves a client, on a separate thread: a test may bind it to a CPU.
-fn run_test(args: &Iperf3Server, client: NewClient, writer: &LineWriter) -> io::Result<ServerEnd> {
+fn run_test(
+    (args, authority): (&Iperf3Server, Option<Arc<Authority>>),
+    client: NewClient,
+    writer: &LineWriter,
+) -> io::Result<ServerEnd> {
     let common = &args.common;
     let seconds = common.interval.unwrap_or(1.0);
     let interval = Duration::try_from_secs_f64(seconds).ok();
@@ -251,6 +264,7 @@ fn run_test(args: &Iperf3Server, client: NewClient, writer: &LineWriter) -> io::
             ..Policy::default()
         },
         rate_limit: args.rate_limit,
+        authority,
         timeouts: StreamTimeouts {
             receive: common.receive_timeout,
             send: common.send_timeout,

@@ -4,6 +4,7 @@ mod permit;
 
 use std::io;
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::time::Duration;
 
 use netperf_daemon::record::{Ran, Records, SessionEnd, SessionQuestion, SessionRecord};
@@ -26,6 +27,7 @@ use netperf_program::iperf3::run::Run;
 use netperf_program::iperf3::socket::send_all;
 
 use self::permit::said;
+use super::authority::Authority;
 use super::message::{self, StreamMessage};
 use super::opening::StreamChoice;
 use crate::admission;
@@ -67,6 +69,8 @@ pub(crate) struct SessionStart {
     pub(crate) policy: Policy,
     /// Limit of the rate of all streams.
     pub(crate) rate_limit: Option<Iperf3RateLimit>,
+    /// The users to whom the server is restricted. Without them a token of a client is not read.
+    pub(crate) authority: Option<Arc<Authority>>,
     pub(crate) timeouts: StreamTimeouts,
     pub(crate) report: Iperf3Report,
 }
@@ -87,6 +91,7 @@ pub(super) struct Iperf3Session<'a> {
     records: &'a mut dyn Records,
     policy: Policy,
     rate_limit: Option<Iperf3RateLimit>,
+    authority: Option<Arc<Authority>>,
     pub(super) timeouts: StreamTimeouts,
     pub(super) parameters: Parameters,
     /// Streams so far, or candidates.
@@ -124,6 +129,7 @@ pub(crate) fn serve(start: SessionStart, records: &mut dyn Records) -> ServerEnd
         records,
         policy: start.policy,
         rate_limit: start.rate_limit,
+        authority: start.authority,
         timeouts: start.timeouts,
         parameters: Parameters::default(),
         sockets: Vec::new(),
@@ -318,6 +324,9 @@ impl Iperf3Session<'_> {
                 return sent.err().map(|_| ServerTestInput::Closed);
             }
             ServerTestEffect::Prepare(parameters) => {
+                if let Err(error) = self.authorize(&parameters) {
+                    return Some(ServerTestInput::Refused(error));
+                }
                 if let Some(cookie) = cookie {
                     self.report.accepts(&self.control, cookie, &parameters);
                 }

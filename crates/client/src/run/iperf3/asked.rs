@@ -144,6 +144,7 @@ pub(super) fn iperf3_plan(
         own_port: None,
         connect_timeout: None,
         file: None,
+        user: None,
         interval: match (shape, plan.interim) {
             (None, _) => 0.0,
             (Some(_), interim) => interim.map_or(INTERVAL, |interim| interim.as_secs_f64()),

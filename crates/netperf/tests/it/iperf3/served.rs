@@ -15,7 +15,7 @@ pub(super) struct Alone {
 }
 
 impl Alone {
-    fn start(program: &Path, options: &[&str]) -> Self {
+    pub(super) fn start(program: &Path, options: &[&str]) -> Self {
         Self::start_by(program, |port| {
             let words = [&["-s", "-p", port], options].concat();
             words.into_iter().map(str::to_owned).collect()
@@ -45,7 +45,7 @@ impl Alone {
             .patience(PATIENCE)
     }
 
-    fn interrupt(self) -> Finished {
+    pub(super) fn interrupt(self) -> Finished {
         self.running.signal("INT");
         self.running.finish()
     }

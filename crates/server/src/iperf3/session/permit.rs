@@ -2,7 +2,7 @@
 
 use netperf_daemon::record::{SessionQuestion, SessionRecord};
 use netperf_engine::streams::Streams;
-use netperf_iperf3::messages::{Protocol, ServerError, StreamDirection};
+use netperf_iperf3::messages::{Parameters, Protocol, ServerError, StreamDirection};
 use netperf_iperf3::states::server::{BrokenBy, ServerEnd};
 use netperf_model::{Denied, EndNeeds};
 use netperf_program::iperf3::run::plan;
@@ -17,6 +17,20 @@ impl Iperf3Session<'_> {
         self.rate_limit.is_some_and(|limit| wanted > limit.bits)
     }
 
+    /// Compares the client with the users of this server.
+    pub(super) fn authorize(&mut self, parameters: &Parameters) -> Result<(), ServerError> {
+        let Some(authority) = &self.authority else {
+            return Ok(());
+        };
+        authority
+            .check(parameters.authtoken.as_deref())
+            .map_err(|why| {
+                let error = ServerError::AUTHORIZATION;
+                self.failure = Some(format!("error - {error}: {why}"));
+                error
+            })
+    }
+
     pub(super) fn permit(&mut self) -> Result<(), ServerError> {
         let parameters = &self.parameters;
         if parameters.protocol == Protocol::Sctp {
@@ -25,10 +39,6 @@ impl Iperf3Session<'_> {
                 errno: UNSUPPORTED,
                 ..ServerError::PARAMETERS
             });
-        }
-        if parameters.authtoken.is_some() {
-            self.records.tell(SessionRecord::Refused(UNSUPPORTED));
-            return Err(ServerError::AUTHORIZATION);
         }
         let denied = self.denied().err().or_else(|| {
             let memory = Streams::memory(&plan(parameters), parameters.streams());

@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode, Stdio};
 use netperf_cli::ReportArgs;
 use netperf_comparison::{Set, verdicts};
 use netperf_program::output::{FAILED, Failure, INVALID, err};
-use netperf_web::{Record, Verdicts};
+use netperf_web::{Picture, Record, Verdicts};
 
 use super::compare::set_name;
 use super::files;
@@ -175,13 +175,29 @@ fn pictures(args: &ReportArgs, records: &[Record], verdicts: &Verdicts) -> Resul
         }
     }
     if let Some(folder) = &args.png {
-        make_folder(folder)?;
-        for picture in &pictures {
-            let path = folder.join(format!("{}.png", picture.name));
-            write(&path, &picture.png())?;
-        }
+        write_png(folder, &pictures)?;
     }
     Ok(())
+}
+
+/// Writes PNG pictures. A chart that is too large for one does not keep the others from being written.
+fn write_png(folder: &Path, pictures: &[Picture]) -> Result<(), Failure> {
+    make_folder(folder)?;
+    let mut too_large = Vec::new();
+    for picture in pictures {
+        let path = folder.join(format!("{}.png", picture.name));
+        match picture.png() {
+            Ok(bytes) => write(&path, &bytes)?,
+            Err(error) => too_large.push(format!(
+                "{} is not written: {error}; use --svg, or fewer results",
+                path.display()
+            )),
+        }
+    }
+    if too_large.is_empty() {
+        return Ok(());
+    }
+    Err(failure(FAILED, too_large.join("\nnetperf report: ")))
 }
 
 fn make_folder(folder: &Path) -> Result<(), Failure> {

@@ -25,6 +25,7 @@ mod verdicts;
 mod weight;
 mod words;
 
+pub use chart::png::PngTooLarge;
 pub use figure::{Figure, figures};
 pub use netperf_report::document::Document;
 pub use netperf_text::unit;
@@ -50,8 +51,10 @@ pub struct Picture {
 
 impl Picture {
     /// As PNG.
-    #[must_use]
-    pub fn png(&self) -> Vec<u8> {
+    ///
+    /// # Errors
+    /// The chart is too large for a picture of dots; SVG has no limit.
+    pub fn png(&self) -> Result<Vec<u8>, PngTooLarge> {
         chart::png::file(&self.chart.drawn(Size::wide(POINTS)), &self.chart)
     }
 

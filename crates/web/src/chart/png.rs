@@ -2,6 +2,8 @@
 //!
 //! `tiny-skia` draws lines and areas, and the outlines of letters.
 
+use std::fmt;
+
 use tiny_skia::{
     Color, FillRule, LineCap, LineJoin, Paint, PathBuilder, Pixmap, Stroke, StrokeDash, Transform,
 };
@@ -19,27 +21,53 @@ const HEAD: f64 = 38.0;
 /// Dots for each CSS pixel.
 const DENSITY: f64 = 2.0;
 /// Limits of a picture in dots.
-const WIDEST: u64 = 8192;
-const HIGHEST: u64 = 32_768;
+const WIDEST: u32 = 8192;
+const HIGHEST: u32 = 32_768;
+
+/// A chart that is too large for a PNG picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PngTooLarge {
+    /// Width in dots.
+    pub width: u32,
+    /// Height in dots.
+    pub height: u32,
+}
+
+impl fmt::Display for PngTooLarge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { width, height } = self;
+        write!(
+            f,
+            "{width} x {height} dots; a PNG picture has {WIDEST} x {HIGHEST} at most"
+        )
+    }
+}
+
+impl std::error::Error for PngTooLarge {}
 
 /// Draws a scene.
-pub fn file(scene: &Scene, chart: &Chart) -> Vec<u8> {
-    let dots = |length: f64, most: u64| {
-        let dots = number::floor(length * DENSITY).clamp(1, most);
+///
+/// # Errors
+/// The chart is too large for a picture: it is never cut.
+pub fn file(scene: &Scene, chart: &Chart) -> Result<Vec<u8>, PngTooLarge> {
+    let dots = |length: f64| {
+        let dots = number::floor(length * DENSITY).max(1);
         u32::try_from(dots).unwrap_or(u32::MAX)
     };
-    let width = dots(scene.width + 2.0 * MARGIN, WIDEST);
-    let height = dots(scene.height + HEAD + MARGIN, HIGHEST);
-    let Some(mut pixels) = Pixmap::new(width, height) else {
-        return Vec::new();
-    };
+    let width = dots(scene.width + 2.0 * MARGIN);
+    let height = dots(scene.height + HEAD + MARGIN);
+    let too_large = PngTooLarge { width, height };
+    if width > WIDEST || height > HIGHEST {
+        return Err(too_large);
+    }
+    let mut pixels = Pixmap::new(width, height).ok_or(too_large)?;
     pixels.fill(colour(LIGHT.ground, 255));
     let mut canvas = Canvas { pixels };
     canvas.text((0.0, -16.0), 15.0, 0.0, LIGHT.text, &chart.title);
     for item in &scene.items {
         canvas.draw(item);
     }
-    canvas.pixels.encode_png().unwrap_or_default()
+    canvas.pixels.encode_png().map_err(|_| too_large)
 }
 
 fn colour(colour: Rgb, alpha: u8) -> Color {
@@ -182,4 +210,46 @@ fn polygon(places: &[Place]) -> PathBuilder {
         }
     }
     path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chart::Body;
+    use crate::chart::bars::Bars;
+    use crate::unit::Unit;
+
+    fn drawn(width: f64, height: f64) -> Result<Vec<u8>, PngTooLarge> {
+        let bars = Bars {
+            unit: Unit::Seconds,
+            parts: Vec::new(),
+            bars: Vec::new(),
+            reach: 0.0,
+        };
+        let chart = Chart {
+            id: "id".to_owned(),
+            title: "Title".to_owned(),
+            body: Body::Bars(bars),
+        };
+        let scene = Scene {
+            width,
+            height,
+            ..Scene::default()
+        };
+        file(&scene, &chart)
+    }
+
+    #[test]
+    fn png_of_a_chart_that_is_too_large_is_an_error_and_no_part_of_it() {
+        assert!(drawn(100.0, 50.0).unwrap().starts_with(b"\x89PNG"));
+        let too_large = |width, height| Err(PngTooLarge { width, height });
+        assert_eq!(drawn(5000.0, 50.0), too_large(10_048, 200));
+        assert_eq!(drawn(100.0, 20_000.0), too_large(248, 40_100));
+        let line = drawn(100.0, 20_000.0).unwrap_err().to_string();
+        assert_eq!(
+            line,
+            "248 x 40100 dots; a PNG picture has 8192 x 32768 at most"
+        );
+        assert_eq!(drawn(1e300, 50.0), too_large(u32::MAX, 200));
+    }
 }

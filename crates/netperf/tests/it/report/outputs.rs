@@ -236,3 +236,23 @@ fn failed_writes_to_standard_output_are_reported() {
         one_line(&lost, said);
     }
 }
+
+#[test]
+fn png_that_would_be_too_large_is_named_with_the_way_out_and_svg_has_it() {
+    let folder = Scratch::new();
+    let result = std::fs::read(samples().join("iperf3-udp.json")).expect("a result");
+    std::fs::create_dir(folder.path().join("in")).expect("a folder");
+    // Each result has two bars of CPU utilisation.
+    for number in 0..180 {
+        let name = folder.path().join(format!("in/{number}.json"));
+        std::fs::write(name, &result).expect("a result");
+    }
+    let words = ["in", "--png", "png", "--svg", "svg"];
+    let done = report(&folder, &words).run().expect_exit(1);
+    let line = "netperf report: png/cpu.png is not written: 1688 x 33364 dots; a PNG picture has 8192 x \
+                32768 at most; use --svg, or fewer results\n";
+    assert_eq!(done.stderr, line);
+    let is_written = |name: &str| folder.path().join(name).exists();
+    assert!(is_written("png/throughput.png") && !is_written("png/cpu.png"));
+    assert!(is_written("svg/throughput.svg") && is_written("svg/cpu.svg"));
+}

@@ -2,6 +2,7 @@
 
 mod claims;
 mod counts;
+mod input;
 mod rows;
 pub mod session;
 
@@ -72,11 +73,19 @@ pub fn run(mut args: Iperf2Args) -> ExitCode {
              performance. See the Iperf documentation.\n"
         ));
     }
+    // Before the connection, as a pipe may wait for its writer.
+    let inputs = match input::open_inputs(&args) {
+        Ok(inputs) => inputs,
+        Err(line) => {
+            err(&line);
+            return ExitCode::FAILURE;
+        }
+    };
     // Without a handler a signal ends the program without results.
     let _default = alarm::catch_signals();
     let mut rows = ClientRows::new(&args);
     let client = match Iperf2Client::open(&args.plan, &options, remote) {
-        Ok(client) => client,
+        Ok(client) => client.sending(inputs),
         Err(failure) => {
             rows.head(None, &args.host);
             // The original continues and ends with success.
@@ -169,8 +178,10 @@ fn test(client: &Iperf2Client, rows: &mut ClientRows) -> ExitCode {
         follow.until(part, Some(rows));
     });
     rows.results(client, &results);
+    let mut is_whole = true;
     for failure in results.iter().filter_map(|result| result.as_ref().err()) {
         complain(failure);
+        is_whole &= failure.step != session::INPUT_STEP;
     }
     let results = results.iter().filter_map(|result| result.as_ref().ok());
     match results.into_iter().find_map(contradiction) {
@@ -178,7 +189,8 @@ fn test(client: &Iperf2Client, rows: &mut ClientRows) -> ExitCode {
             err(&format!("iperf: {text}\n"));
             ExitCode::FAILURE
         }
-        None => ExitCode::SUCCESS,
+        None if is_whole => ExitCode::SUCCESS,
+        None => ExitCode::FAILURE,
     }
 }
 

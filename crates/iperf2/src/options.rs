@@ -95,6 +95,10 @@ pub struct Iperf2Args {
     pub connect_retries: u32,
     /// `--txdelay-time`: time between connect and the first write.
     pub delay: Option<Duration>,
+    /// `-F`: a file that is sent.
+    pub input_file: Option<String>,
+    /// `-I`: standard input is sent, and no file.
+    pub sends_stdin: bool,
     /// `-H`: the source of multicast datagrams.
     pub source: Option<String>,
     /// Network interface, of `-c` or `-B`.
@@ -268,6 +272,9 @@ fn checked(mut args: Iperf2Args) -> Result<Iperf2Args, String> {
     if plan.trip_times && !plan.udp {
         timed_blocks(plan)?;
     }
+    if let Some(option) = args.input_option() {
+        sent_input(option, &args)?;
+    }
     // As in the original: the client shows the delays of what it receives.
     let shows_delays = plan.trip_times && plan.direction != Iperf2Direction::Forward;
     if plan.compatible && plan.direction != Iperf2Direction::Forward {
@@ -279,7 +286,36 @@ fn checked(mut args: Iperf2Args) -> Result<Iperf2Args, String> {
         return Err(format!("iperf: {line}"));
     }
     args.enhanced |= shows_delays;
+    args.plan.to_end_of_input = args.input_option().is_some() && args.limit.is_none();
     Ok(args)
+}
+
+impl Iperf2Args {
+    /// The option whose data the client sends. Standard input has precedence, as in the original.
+    const fn input_option(&self) -> Option<&'static str> {
+        match (self.sends_stdin, &self.input_file) {
+            (true, _) => Some("-I"),
+            (false, Some(_)) => Some("-F"),
+            (false, None) => None,
+        }
+    }
+}
+
+/// Checks the options of a file or standard input that is sent.
+fn sent_input(option: &str, args: &Iperf2Args) -> Result<(), String> {
+    let plan = &args.plan;
+    let reason = if plan.udp {
+        "is served with TCP alone, not with -u"
+    } else if !plan.direction.client_sends() {
+        "is what the client sends, which sends nothing with -R"
+    } else if args.connections.is_some() {
+        "is what the client sends, which sends nothing with --connect-only"
+    } else if plan.trip_times {
+        "is sent unchanged, without the times of --trip-times"
+    } else {
+        return Ok(());
+    };
+    Err(format!("iperf: {option} {reason}"))
 }
 
 /// Checks the options of blocks with times.
@@ -345,14 +381,16 @@ mod tests {
         let lines = [
             "iperf -c H --isochronous=10:1m,0",
             "iperf -c H -u --connect-only",
-            "iperf -c H -F file",
+            "iperf -c H -F file -u",
             "iperf -c H --bounceback",
             "iperf -c H --permit-key=1",
             "iperf -s --permit-key=1",
             "iperf -c H --burst-period 1",
             "iperf -c H --tcp-write-prefetch 1K",
             "iperf -c H --tap-dev t",
-            "iperf -c H -I",
+            "iperf -c H -I -R",
+            "iperf -c H --fileinput file --connect-only",
+            "iperf -c H -F file --trip-times",
             "iperf -c H --trip-times -d",
             "iperf -c H --trip-times -l 40",
             "iperf -c H --trip-times -C",
@@ -377,14 +415,16 @@ mod tests {
         insta::assert_snapshot!(texts.join("\n"), @r"
         iperf: option --isochronous is not supported; `iperf --help` lists those that are
         iperf: --connect-only opens connections, which -u has none of
-        iperf: option -F is not supported; `iperf --help` lists those that are
+        iperf: -F is served with TCP alone, not with -u
         iperf: option --bounceback is not supported; `iperf --help` lists those that are
         iperf: option --permit-key is not supported; `iperf --help` lists those that are
         iperf: option --permit-key is not supported; `iperf --help` lists those that are
         iperf: option --burst-period is not supported; `iperf --help` lists those that are
         iperf: option --tcp-write-prefetch is not supported; `iperf --help` lists those that are
         iperf: option --tap-dev is not supported; `iperf --help` lists those that are
-        iperf: option -I is not supported; `iperf --help` lists those that are
+        iperf: -I is what the client sends, which sends nothing with -R
+        iperf: -F is what the client sends, which sends nothing with --connect-only
+        iperf: -F is sent unchanged, without the times of --trip-times
         iperf: option --trip-times of TCP with -d or -r is not supported; `iperf --help` lists those that are
         iperf: -l 40: a block with times has 64 bytes or more
         iperf: -C sends no header, which --trip-times needs
@@ -421,7 +461,7 @@ mod tests {
         let lines = [
             "iperf -c H -P 2x -y x -f x -x Q --bogus -q stray -- more",
             "iperf -c H -s --no-connect-sync -l 5x",
-            "iperf -s -b 1m -R --trip-times -n 5",
+            "iperf -s -b 1m -R --trip-times -n 5 -F file",
         ];
         let warnings = lines.iter().flat_map(|line| match read(line) {
             Ok(Iperf2Command::Client(args) | Iperf2Command::Server(args)) => args.warnings,
@@ -444,7 +484,21 @@ mod tests {
         option -R is not valid for server mode
         option --trip-times is not valid for server mode
         option -n is not valid for server mode
+        option -F is not valid for server mode
         "#);
+    }
+
+    #[test]
+    fn file_or_standard_input_is_sent_to_its_end_unless_a_time_is_given() {
+        let file = args("iperf -c H --fileinput data -P 2");
+        assert_eq!(file.input_file.as_deref(), Some("data"));
+        assert!(file.plan.to_end_of_input && !file.sends_stdin);
+        assert!(args("iperf -c H --stdin -n 5K").plan.to_end_of_input);
+        assert!(args("iperf -c H -I -t 0").plan.to_end_of_input);
+        assert!(!args("iperf -c H -I -t 5").plan.to_end_of_input);
+        assert!(!args("iperf -c H").plan.to_end_of_input);
+        let both = args("iperf -c H -I -F data");
+        assert_eq!(both.input_option(), Some("-I"));
     }
 
     #[test]
@@ -518,6 +572,8 @@ mod tests {
           -C, --compatibility   no header is sent
               --connect-only[=N]  open and close connections
           -e, --enhanced, --enhancedreports  more columns; with -y C, milliseconds
+          -F, --fileinput FILE  send this file over TCP, to its end
+          -I, --stdin           send standard input over TCP, to its end
           -X, --peer-detect     wait for the answer to the header
               --trip-times      compare times of sending and of arrival: both clocks are the same
               --no-udp-fin      await no report

@@ -85,6 +85,8 @@ pub struct Iperf2Plan {
     pub listen_port: Option<u16>,
     /// Time or bytes.
     pub amount: Iperf2Amount,
+    /// The client sends to the end of its input: a time is that of the server alone.
+    pub to_end_of_input: bool,
     /// Size of a block or datagram, bytes.
     pub length: Option<usize>,
     /// Number of parallel connections or flows; 0 means 1.

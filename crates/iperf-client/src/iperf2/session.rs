@@ -3,6 +3,7 @@
 mod backward;
 mod forward;
 
+use std::fs::File;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -31,6 +32,9 @@ const LONGEST: Duration = Duration::from_secs(24 * 3600);
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 /// Pause before a connection is tried again.
 const RETRY_PAUSE: Duration = Duration::from_millis(200);
+
+/// The step of a failure to read the input that is sent.
+pub const INPUT_STEP: &str = "read of the input";
 
 /// Options of the sockets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -98,6 +102,8 @@ pub struct Iperf2Stream {
     pub connect_time: Duration,
     /// State of a TCP connection when it was opened.
     pub tcp: Option<tcp::TcpInfo>,
+    /// What it sends instead of digits.
+    pub input: Option<File>,
     /// Counts of sent data.
     pub sent: Arc<ShownCounts>,
     /// Counts of received data.
@@ -172,6 +178,15 @@ impl Iperf2Client {
             streams,
             back,
         })
+    }
+
+    /// With inputs that its streams send, in their order.
+    #[must_use]
+    pub fn sending(mut self, inputs: Vec<File>) -> Self {
+        for (stream, input) in self.streams.iter_mut().zip(inputs) {
+            stream.input = Some(input);
+        }
+        self
     }
 
     /// The socket at which the server opens streams.
@@ -315,6 +330,7 @@ fn open(
         remote,
         connect_time,
         tcp,
+        input: None,
         sent: Arc::default(),
         received: Arc::new(options.received_counts(plan)),
     })

@@ -215,6 +215,11 @@ const TABLE: &[Iperf2Option] = &[
     // The last name is that of iperf 2.0, which flent looks for.
     Iperf2Option(Both, "-e, --enhanced, --enhancedreports", "", Flag(|args| &mut args.enhanced),
         "more columns; with -y C, milliseconds"),
+    Iperf2Option(Client, "-F, --fileinput", "FILE",
+        Value(|args, value| { args.input_file = Some(value.text.to_owned()); Ok(()) }),
+        "send this file over TCP, to its end"),
+    Iperf2Option(Client, "-I, --stdin", "", Flag(|args| &mut args.sends_stdin),
+        "send standard input over TCP, to its end"),
     Iperf2Option(Client, "-X, --peer-detect", "", Flag(|args| &mut args.plan.detects_peer),
         "wait for the answer to the header"),
     Iperf2Option(Client, "--trip-times", "", Flag(|args| &mut args.plan.trip_times),
@@ -239,10 +244,10 @@ const TABLE: &[Iperf2Option] = &[
     Iperf2Option(Both, "-h, --help", "", Help, ""),
     Iperf2Option(Both, "--sum-dstip, --no-connect-sync, --tcp-write-times, --tcp-quickack, --histograms", "", Passed, ""),
     Iperf2Option(Both, "--tcp-rx-window-clamp, --permit-key-timeout", "BYTES", Passed, ""),
-    Iperf2Option(Both, "-F, --fileinput, --permit-key, --tap-dev, --burst-period, --burst-size", "VALUE", Refused, ""),
+    Iperf2Option(Both, "--permit-key, --tap-dev, --burst-period, --burst-size", "VALUE", Refused, ""),
     Iperf2Option(Both, "--isochronous, --ipg, --tcp-write-prefetch, --txstart-time", "VALUE", Refused, ""),
     Iperf2Option(Both, "--bounceback-hold, --bounceback-period", "VALUE", Refused, ""),
-    Iperf2Option(Both, "-I, --stdin, --bounceback, --bounceback-congest, --near-congestion", "", Refused, ""),
+    Iperf2Option(Both, "--bounceback, --bounceback-congest, --near-congestion", "", Refused, ""),
     Iperf2Option(Both, "--incr-dstip, --incr-dstport, --incr-srcip, --incr-srcport", "", Refused, ""),
 ];
 

@@ -69,6 +69,7 @@ mod iperf2_client;
 mod iperf2_documents;
 mod iperf2_enhanced;
 mod iperf2_golden;
+mod iperf2_input;
 mod iperf2_live;
 mod iperf2_rests;
 mod iperf2_served;

@@ -482,6 +482,7 @@ fn send(
         bytes: bytes.map(|bytes| bytes.saturating_add(before)),
         before,
         rate,
+        ends_anywhere: false,
     };
     let mut sent = match timed {
         Some(header) => {

@@ -24,6 +24,9 @@ pub struct StreamOrder {
     pub before: u64,
     /// Rate, bit/s.
     pub rate: Option<u64>,
+    /// The data may end anywhere. Otherwise a block that is begun is completed: the receiver counts
+    /// blocks.
+    pub ends_anywhere: bool,
 }
 
 /// Sends blocks until the time or the bytes are complete. The last block is cut.
@@ -42,7 +45,8 @@ pub fn send_stream(
 }
 
 /// As [`send_stream`]; `transmit` sends a part of a block of `length` bytes. A block begins with
-/// each part from 0.
+/// each part from 0. It returns 0 while its source has no data, and `UnexpectedEof` at the end of
+/// the source, which completes the transfer.
 ///
 /// # Errors
 /// Whatever `transmit` reports, except that the peer has closed the connection.
@@ -78,7 +82,6 @@ pub fn send_stream_by(
             progress = progress.max(next);
         }
         let now = clock::now();
-        // A block that is begun is completed: the receiver counts blocks.
         let over = order
             .time
             .and_then(|time| now.since(start).checked_sub(time));
@@ -98,11 +101,16 @@ pub fn send_stream_by(
             break;
         }
         match transmit(within..within + most) {
+            // The wait for a source is no outage of the connection.
+            Ok(0) => progress = now,
             Ok(count) => {
                 run.count(count as u64, counts);
-                within = (within + count) % length.max(1);
+                if !order.ends_anywhere {
+                    within = (within + count) % length.max(1);
+                }
                 progress = now;
             }
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break,
             Err(error) => {
                 if queue.look().is_some() {
                     progress = progress.max(queue.moved());
@@ -240,6 +248,36 @@ mod tests {
         for (number, got) in all.chunks(LENGTH).enumerate() {
             assert_eq!(got, &block[..got.len()], "block {number}");
         }
+    }
+
+    #[test]
+    fn source_ends_a_transfer_and_its_silence_is_neither_a_call_nor_the_middle_of_a_block() {
+        let (near, _far) = UnixStream::pair().unwrap();
+        let (counts, stop) = (TransferCounts::default(), AtomicBool::new(false));
+        let order = StreamOrder {
+            before: 7,
+            ends_anywhere: true,
+            ..StreamOrder::default()
+        };
+        let mut reads = [30, 0, 100].into_iter();
+        let sent = send_stream_by(near.as_fd(), 100, &order, &counts, &stop, |part| {
+            assert_eq!(part, 0..100);
+            reads
+                .next()
+                .ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+        });
+        let sent = sent.unwrap();
+        assert_eq!((sent.bytes, sent.calls), (137, 2));
+        assert_eq!(sent.end, TransferEnd::Complete);
+        let order = StreamOrder {
+            time: Some(Duration::from_millis(5)),
+            ..order
+        };
+        let mut read = Some(30);
+        let sent = send_stream_by(near.as_fd(), 100, &order, &counts, &stop, |_| {
+            Ok(read.take().unwrap_or(0))
+        });
+        assert_eq!(sent.unwrap().end, TransferEnd::Complete);
     }
 
     #[test]

@@ -1,33 +1,24 @@
 //! A connection whose data comes from a file, or goes to one.
 
 use std::fs::File;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 
 use netperf_transport::{Endpoint, Received, Sent};
+
+use crate::transfer::file_blocks::FileBlocks;
 
 /// Sends the contents of a file, and stores in it what arrives. The end of the file ends the stream
 /// as the error `UnexpectedEof`.
 pub(super) struct FileData<E> {
     endpoint: E,
-    file: File,
-    /// The last data read from the file.
-    block: Box<[u8]>,
-    /// Bytes of it.
-    filled: usize,
-    /// Bytes of it that were sent.
-    sent: usize,
+    blocks: FileBlocks<File>,
 }
 
 impl<E> FileData<E> {
     /// For blocks of at most this size.
     pub(super) fn new(endpoint: E, file: File, size: usize) -> Self {
-        Self {
-            endpoint,
-            file,
-            block: vec![0; size].into_boxed_slice(),
-            filled: 0,
-            sent: 0,
-        }
+        let blocks = FileBlocks::new(file, size);
+        Self { endpoint, blocks }
     }
 }
 
@@ -35,18 +26,9 @@ impl<E: Endpoint> Endpoint for FileData<E> {
     const KEEPS_BOUNDARIES: bool = E::KEEPS_BOUNDARIES;
 
     fn send(&mut self, buf: &[u8]) -> io::Result<Sent> {
-        if self.sent == self.filled {
-            let most = buf.len().min(self.block.len());
-            self.filled = self.file.read(&mut self.block[..most])?;
-            self.sent = 0;
-            if self.filled == 0 {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-        }
-        let end = self.filled.min(self.sent + buf.len());
-        let sent = self.endpoint.send(&self.block[self.sent..end])?;
+        let sent = self.endpoint.send(self.blocks.next_data(buf.len())?)?;
         if let Sent::Bytes(count) = sent {
-            self.sent += count;
+            self.blocks.advance(count);
         }
         Ok(sent)
     }
@@ -54,7 +36,7 @@ impl<E: Endpoint> Endpoint for FileData<E> {
     fn recv(&mut self, buf: &mut [u8]) -> io::Result<Received> {
         let received = self.endpoint.recv(buf)?;
         if let Received::Bytes(count) = received {
-            self.file.write_all(&buf[..count])?;
+            self.blocks.source_mut().write_all(&buf[..count])?;
         }
         Ok(received)
     }

@@ -198,6 +198,7 @@ impl BackListener {
     /// Time until the server connects.
     fn patience(plan: &Iperf2Plan) -> Duration {
         match (plan.direction, plan.amount) {
+            (Iperf2Direction::Tradeoff, _) if plan.to_end_of_input => Duration::from_secs(3600),
             (_, Iperf2Amount::Time(time)) => time.saturating_add(CONNECT_TIME),
             (Iperf2Direction::Tradeoff, Iperf2Amount::Bytes(_)) => Duration::from_secs(3600),
             (_, Iperf2Amount::Bytes(_)) => CONNECT_TIME_OF_AMOUNT,

@@ -1,14 +1,15 @@
 //! The client's own connections and flows.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, ErrorKind};
 use std::ops::ControlFlow;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use netperf_engine::iperf2::{
-    Arrived, DatagramOrder, STALLED, StreamOrder, Transfer, TransferCounts, TransferEnd,
-    receive_datagrams, receive_stream, send_datagrams, send_stream,
+    Arrived, DatagramOrder, FileBlocks, PATIENCE, STALLED, StreamOrder, Transfer, TransferCounts,
+    TransferEnd, receive_datagrams, receive_stream, send_datagrams, send_stream, send_stream_by,
 };
 use netperf_iperf2::messages::{
     Datagram, DatagramLayout, EXTENDED_LEN, HeaderAnswer, STAMP, fill_digits,
@@ -21,7 +22,7 @@ use netperf_iperf2::states::finish::{self, FinishEffect, FinishInput, FinishStat
 use netperf_measure::{clock, overtime};
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Plan, Iperf2Rate};
 use netperf_os::Socket;
-use netperf_os::io::{half_close, recv, recv_now, send};
+use netperf_os::io::{half_close, is_no_progress, recv, recv_now, send};
 use netperf_os::wait::{Interest, ready};
 use netperf_program::iperf2::{
     FLOW_GAP, ShownCounts, acknowledged, now, read_buffer, receive_timed_stream, send_all,
@@ -30,8 +31,8 @@ use netperf_program::iperf2::{
 use netperf_program::threads::{join, spawn};
 
 use super::{
-    Iperf2Failure, Iperf2Stream, Iperf2StreamResult, failed, per_giga_second, receive_time,
-    receives,
+    INPUT_STEP, Iperf2Failure, Iperf2Stream, Iperf2StreamResult, failed, per_giga_second,
+    receive_time, receives,
 };
 
 /// Time for the server to take what was sent and to close. The end waits behind data of other
@@ -54,6 +55,7 @@ pub(super) fn run(
 /// Time and bytes of a test.
 fn time_and_bytes(plan: &Iperf2Plan) -> (Option<Duration>, Option<u64>) {
     match plan.amount {
+        Iperf2Amount::Time(_) if plan.to_end_of_input => (None, None),
         Iperf2Amount::Time(time) => (Some(time), None),
         Iperf2Amount::Bytes(bytes) => (None, Some(bytes)),
     }
@@ -77,19 +79,19 @@ fn run_connection(
         return Ok(result);
     }
     let before = u64::try_from(header.len()).unwrap_or_default();
-    let send = || send_blocks(plan, stream, before, stop);
+    let send = || send_data(plan, stream, before, stop);
     if receives(plan) {
         let both = std::thread::scope(|scope| {
-            let sender = spawn(scope, send)?;
+            let sender = spawn(scope, || Ok(send()))?;
             let received = receive(plan, socket, &stream.received, stop);
             Ok((join(sender), received))
         });
         let (sent, received) = both.map_err(failed("thread"))?;
-        result.sent = Some(sent.map_err(failed("write"))?);
+        result.sent = Some(sent.map_err(failed("thread"))??);
         result.received = Some(received.map_err(failed("read"))?);
         return Ok(result);
     }
-    let mut sent = send().map_err(failed("write"))?;
+    let mut sent = send()?;
     if sent.end != TransferEnd::Closed {
         // The answer to the header, and the end of the server: it has taken everything.
         let counts = TransferCounts::default();
@@ -146,16 +148,39 @@ pub(super) fn receive(
     Ok(received)
 }
 
-/// Sends blocks, ends this direction and waits until the other end has all of it: the time is that
+/// Sends data, ends this direction and waits until the other end has all of it: the time is that
 /// in which the bytes arrived, not that in which they were put into a buffer.
-fn send_blocks(
+fn send_data(
     plan: &Iperf2Plan,
     stream: &Iperf2Stream,
     before: u64,
     stop: &AtomicBool,
-) -> io::Result<Transfer> {
-    let mut block = vec![0; plan.block()];
-    fill_digits(&mut block, 0);
+) -> Result<Transfer, Iperf2Failure> {
+    let mut order = stream_order(plan, before);
+    let (fd, counts) = (stream.socket.as_fd(), &stream.sent);
+    counts.begin();
+    let mut sent = if let Some(input) = &stream.input {
+        order.ends_anywhere = true;
+        send_input(fd, input, plan.block(), &order, (counts, stop))?
+    } else {
+        send_blocks(fd, plan, &order, (counts, stop)).map_err(failed("write"))?
+    };
+    counts.end(sent.elapsed);
+    // The server may have closed the connection.
+    let _gone = half_close(fd);
+    if sent.end == TransferEnd::Complete {
+        let longest = order.time.map_or(Duration::MAX, |_| overtime::OF_OWN_DATA);
+        let late = acknowledged(fd, longest, stop);
+        sent.elapsed += late;
+        if late >= longest {
+            sent.end = TransferEnd::Stalled;
+        }
+    }
+    Ok(sent)
+}
+
+/// Amount and rate of a connection.
+fn stream_order(plan: &Iperf2Plan, before: u64) -> StreamOrder {
     let (time, bytes) = time_and_bytes(plan);
     let rate = match plan.rate {
         Some(Iperf2Rate::Bits(bits)) => Some(bits),
@@ -165,31 +190,62 @@ fn send_blocks(
         }
         None => None,
     };
-    let order = StreamOrder {
+    StreamOrder {
         time,
         bytes,
         before,
         rate,
-    };
-    let (fd, counts) = (stream.socket.as_fd(), &stream.sent);
-    counts.begin();
-    let mut sent = if plan.trip_times {
-        send_timed_stream(fd, &mut block, &order, &counts.moved, stop)?
-    } else {
-        send_stream(fd, &block, &order, &counts.moved, stop)?
-    };
-    counts.end(sent.elapsed);
-    // The server may have closed the connection.
-    let _gone = half_close(fd);
-    if sent.end == TransferEnd::Complete {
-        let longest = time.map_or(Duration::MAX, |_| overtime::OF_OWN_DATA);
-        let late = acknowledged(fd, longest, stop);
-        sent.elapsed += late;
-        if late >= longest {
-            sent.end = TransferEnd::Stalled;
-        }
+        ends_anywhere: false,
     }
-    Ok(sent)
+}
+
+/// Sends blocks of digits.
+fn send_blocks(
+    fd: BorrowedFd<'_>,
+    plan: &Iperf2Plan,
+    order: &StreamOrder,
+    (counts, stop): (&ShownCounts, &AtomicBool),
+) -> io::Result<Transfer> {
+    let mut block = vec![0; plan.block()];
+    fill_digits(&mut block, 0);
+    if plan.trip_times {
+        send_timed_stream(fd, &mut block, order, &counts.moved, stop)
+    } else {
+        send_stream(fd, &block, order, &counts.moved, stop)
+    }
+}
+
+/// Sends an input to its end, in blocks of at most this size.
+fn send_input(
+    fd: BorrowedFd<'_>,
+    input: &File,
+    size: usize,
+    order: &StreamOrder,
+    (counts, stop): (&ShownCounts, &AtomicBool),
+) -> Result<Transfer, Iperf2Failure> {
+    let is_file = input.metadata().is_ok_and(|found| found.is_file());
+    let mut blocks = FileBlocks::new(input, size);
+    let mut unread = None;
+    let sent = send_stream_by(fd, size, order, &counts.moved, stop, |part| {
+        // A silent pipe keeps neither the end of the time nor a signal waiting.
+        if !is_file && blocks.is_sent() && !ready(input.as_fd(), Interest::Read, PATIENCE)? {
+            return Ok(0);
+        }
+        let count = match blocks.next_data(part.len()) {
+            Ok(data) => send(fd, data)?,
+            Err(error) if is_no_progress(&error) => 0,
+            Err(error) => {
+                unread = Some(error).filter(|error| error.kind() != ErrorKind::UnexpectedEof);
+                return Err(ErrorKind::UnexpectedEof.into());
+            }
+        };
+        blocks.advance(count);
+        Ok(count)
+    });
+    match unread {
+        Some(error) => Err(failed(INPUT_STEP)(error)),
+        None => sent.map_err(failed("write")),
+    }
 }
 
 fn run_datagrams(

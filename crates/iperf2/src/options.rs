@@ -462,6 +462,7 @@ mod tests {
             "iperf -c H -P 2x -y x -f x -x Q --bogus -q stray -- more",
             "iperf -c H -s --no-connect-sync -l 5x",
             "iperf -s -b 1m -R --trip-times -n 5 -F file",
+            "iperf -s --histograms=100u,1000 --udp-histogram",
         ];
         let warnings = lines.iter().flat_map(|line| match read(line) {
             Ok(Iperf2Command::Client(args) | Iperf2Command::Server(args)) => args.warnings,
@@ -485,6 +486,8 @@ mod tests {
         option --trip-times is not valid for server mode
         option -n is not valid for server mode
         option -F is not valid for server mode
+        option --histograms has no effect
+        option --udp-histograms has no effect
         "#);
     }
 

@@ -76,6 +76,11 @@ impl<'a> TypedValue<'a> {
         self.warning = Some(line);
     }
 
+    /// Warns that the option is read and does nothing.
+    pub(super) fn warn_without_effect(&mut self) {
+        self.warn(format!("option {} has no effect", self.name));
+    }
+
     /// The number of the value, and what follows it.
     fn number(&self, expected: &str) -> Result<(f64, &'a str), String> {
         let number = leading_number(self.text).filter(|(number, _)| *number >= 0.0);

@@ -23,7 +23,7 @@ pub(crate) const IDLE: Duration = Duration::from_secs(1);
 pub(crate) const PROMPT: Duration = Duration::from_millis(50);
 /// Time that netserver waits for the data connection, unless the test is longer: netperf tries
 /// for 15 s, and its first packets are lost where other traffic fills the path.
-const CONNECTION: Duration = Duration::from_secs(16);
+pub(crate) const CONNECTION: Duration = Duration::from_secs(16);
 /// Longest time that the kernel may need to deliver the response; this time does not count.
 const DELIVERY: Duration = Duration::from_secs(60);
 /// Interval between looks at the control connection.

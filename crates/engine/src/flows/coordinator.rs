@@ -7,6 +7,7 @@ use std::time::Duration;
 use netperf_measure::activity::ActivityWatch;
 use netperf_measure::clock::{self, Moment};
 use netperf_measure::counters::{Counts, total};
+use netperf_os::wait::{Interest, ready};
 use netperf_os::{alarm, sockopt};
 
 use super::shared::{GateEvent, RunStage, SharedRun};
@@ -26,6 +27,8 @@ pub(super) struct StagePlan<'a> {
     pub(super) stages: Vec<(Duration, RunStage)>,
     /// Reading of `CLOCK_MONOTONIC` at which the gate is opened; at once without it.
     pub(super) begin_at: Option<u64>,
+    /// Socket whose first connection begins the run, and how long it is waited for.
+    pub(super) awaits: Option<(BorrowedFd<'a>, Duration)>,
     /// Time without progress that ends a run without a time; `None` with a time.
     pub(super) patience: Option<Duration>,
     /// Grace period after a signal of the user; `None` where signals are ignored.
@@ -88,6 +91,13 @@ pub(super) fn coordinate(
     while !shared.wait(GateEvent::Ready, LOOK) {
         look();
     }
+    let deadline = plan.awaits.map(|(_, within)| clock::now().plus(within));
+    while deadline.is_some_and(|deadline| !deadline.left().is_zero())
+        && shared.stage() < RunStage::Finish
+        && !connection_waits(plan)
+    {
+        look();
+    }
     // Without the rest of the wait after the loss of the peer or a signal.
     while let Some(left) = wait_to_begin(plan).filter(|_| shared.stage() < RunStage::Finish) {
         std::thread::sleep(left.min(LOOK));
@@ -133,6 +143,14 @@ pub(super) fn coordinate(
 fn wait_to_begin(plan: &StagePlan<'_>) -> Option<Duration> {
     let left = plan.begin_at?.checked_sub(clock::monotonic())?;
     Some(Duration::from_nanos(left)).filter(|left| !left.is_zero())
+}
+
+/// Returns whether there is a connection that begins the run, after a short wait.
+fn connection_waits(plan: &StagePlan<'_>) -> bool {
+    let waits = |(listener, _)| ready(listener, Interest::Read, LOOK);
+    // An error is that of accept(2), too.
+    plan.awaits
+        .is_none_or(|listener| waits(listener).unwrap_or(true))
 }
 
 /// First control connection that ended.

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::io;
 use std::marker::PhantomData;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::time::Duration;
 
 use netperf_measure::clock;
@@ -32,7 +32,7 @@ use crate::role::Role;
 use crate::run::{SecondSocket, Targets, TestEnd};
 use crate::stop::Ended;
 use crate::stop::GRACE;
-use crate::timing::{self, IDLE, PAD, patience};
+use crate::timing::{self, CONNECTION, IDLE, PAD, patience};
 
 /// Runs all flows of an end.
 pub(crate) fn run<N: Role>(
@@ -87,8 +87,10 @@ pub(crate) fn run<N: Role>(
         set,
         sockets,
         coordinate: || {
+            let awaited = listener.as_ref().filter(|_| !netperf && job.connects);
             let stages = StagePlan {
                 moved: (!netperf).then_some(&note),
+                awaits: awaited.map(|listener| (listener.as_fd(), CONNECTION)),
                 ..stage_plan(job, &flows, live, (&receivers, feedback.as_ref()))
             };
             coordinate(&shared, &counts, &stages, controls, &mut |stage| {

@@ -101,6 +101,24 @@ fn threat_model_an_iperf3_client_that_says_nothing_more_frees_its_seat_after_hal
 }
 
 #[test]
+fn connections_of_many_flows_begin_when_the_answer_has_come() {
+    if !sim::available() {
+        return;
+    }
+    let programs = ours!();
+    for options in ["--warmup 0.5", "--flows 2"] {
+        let server = SimProcess::new(&programs.netserver, "-D -4 -p 12866 --data-peers any");
+        let words = format!("-4 -H server -l 1 -t TCP_CRR -P 0 -v 0 {options}");
+        let client = SimProcess::new(&programs.netperf, &words);
+        let run = with_peer("12865 12866 656 client 2 late 12", server, client);
+        let client = run.of("client");
+        assert_eq!(client.end.status(), Some(0), "{}", run.account());
+        let rate: f64 = client.stdout.trim().parse().expect("a rate");
+        assert!(rate > 10.0, "{}", run.account());
+    }
+}
+
+#[test]
 fn a_data_port_that_is_closed_when_the_answer_comes_is_not_blamed_on_a_firewall() {
     if !sim::available() {
         return;

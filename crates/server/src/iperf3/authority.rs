@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::MetadataExt as _;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use netperf_daemon::{helper_process, sandbox};
@@ -29,13 +30,22 @@ const MESSAGE: usize = 4096;
 const REFUSED_AFTER: Duration = Duration::from_millis(100);
 /// Time limit for the other process.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// First byte of an answer that accepts; a text follows that refuses in every other.
+/// Bytes of the number of a question, which its answer repeats: a late answer is not that to the next
+/// question.
+const NUMBER: usize = 8;
+/// Number of the answer that the process has started.
+const START: [u8; NUMBER] = [0; NUMBER];
+/// Byte of an answer that accepts; a text follows that refuses in every other.
 const ACCEPTED: u8 = 1;
 const REFUSED: u8 = 0;
 
 /// The process with the key, as a session sees it.
 #[derive(Debug)]
-pub(crate) struct Authority(Socket);
+pub(crate) struct Authority {
+    socket: Socket,
+    /// Questions so far.
+    asked: AtomicU64,
+}
 
 impl Authority {
     /// Starts the process, which reads the files.
@@ -53,8 +63,15 @@ impl Authority {
             helper_process::start(c"iperf3-users", &[asked.as_fd()], || run(&asked, accounts));
         started.map_err(unable)?;
         drop(asked);
-        let authority = Self(socket);
-        authority.answer().map(|()| authority)
+        let authority = Self::at(socket);
+        authority.answer(0).map(|()| authority)
+    }
+
+    const fn at(socket: Socket) -> Self {
+        Self {
+            socket,
+            asked: AtomicU64::new(0),
+        }
     }
 
     /// Compares the token of a client with the users.
@@ -63,26 +80,38 @@ impl Authority {
     /// Why it is refused, for the log of the server. The client is not told.
     pub(crate) fn check(&self, token: Option<&str>) -> Result<(), String> {
         let token = token.ok_or("the client has no user")?;
-        if token.len() >= MESSAGE {
+        if token.len() > MESSAGE - NUMBER {
             return Err("the token is too long".to_owned());
         }
-        let sent = pass::send(self.0.as_fd(), token.as_bytes(), None);
+        let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
+        let question = [&number.to_be_bytes(), token.as_bytes()].concat();
+        let sent = pass::send(self.socket.as_fd(), &question, None);
         sent.map_err(|error| gone(&error))?;
-        self.answer()
+        self.answer(number)
     }
 
-    fn answer(&self) -> Result<(), String> {
-        let waited = ready(self.0.as_fd(), Interest::Read, PATIENCE);
-        if !waited.map_err(|error| gone(&error))? {
-            return Err(gone(&io::ErrorKind::TimedOut.into()));
-        }
+    /// Waits for the answer to the question with this number.
+    fn answer(&self, number: u64) -> Result<(), String> {
+        let deadline = clock::now().plus(PATIENCE);
         let mut bytes = [0; MESSAGE];
-        let read = pass::receive(self.0.as_fd(), &mut bytes, PassWait::Never);
-        let (count, _) = read.map_err(|error| gone(&error))?;
-        match bytes.get(..count).and_then(<[u8]>::split_first) {
-            Some((&ACCEPTED, _)) => Ok(()),
-            Some((_, text)) => Err(String::from_utf8_lossy(text).into_owned()),
-            None => Err(gone(&io::ErrorKind::BrokenPipe.into())),
+        loop {
+            let waited = ready(self.socket.as_fd(), Interest::Read, deadline.left());
+            if !waited.map_err(|error| gone(&error))? {
+                return Err(gone(&io::ErrorKind::TimedOut.into()));
+            }
+            let read = pass::receive(self.socket.as_fd(), &mut bytes, PassWait::Never);
+            let (count, _) = read.map_err(|error| gone(&error))?;
+            let answer = bytes.get(..count).and_then(<[u8]>::split_first_chunk);
+            let Some((answered, verdict)) = answer else {
+                return Err(gone(&io::ErrorKind::BrokenPipe.into()));
+            };
+            if *answered == number.to_be_bytes() {
+                return match verdict.split_first() {
+                    Some((&ACCEPTED, _)) => Ok(()),
+                    Some((_, text)) => Err(String::from_utf8_lossy(text).into_owned()),
+                    None => Err(gone(&io::ErrorKind::InvalidData.into())),
+                };
+            }
         }
     }
 }
@@ -102,14 +131,14 @@ fn gone(error: &io::Error) -> String {
     format!("the process with the RSA key: {}", system_text(error))
 }
 
-/// The answer of the process.
-fn message(verdict: &Result<(), String>) -> Vec<u8> {
+/// The answer of the process to a question.
+fn message(number: &[u8; NUMBER], verdict: &Result<(), String>) -> Vec<u8> {
     match verdict {
-        Ok(()) => vec![ACCEPTED],
+        Ok(()) => [number.as_slice(), &[ACCEPTED]].concat(),
         Err(text) => {
             let text = text.as_bytes();
-            let text = text.get(..MESSAGE - 1).unwrap_or(text);
-            [&[REFUSED], text].concat()
+            let text = text.get(..MESSAGE - NUMBER - 1).unwrap_or(text);
+            [number.as_slice(), &[REFUSED], text].concat()
         }
     }
 }
@@ -123,22 +152,22 @@ fn run(asked: &Socket, accounts: &Iperf3Accounts) -> io::Result<()> {
     });
     let judge = match ready {
         Ok(judge) => judge,
-        Err(text) => return pass::send(asked.as_fd(), &message(&Err(text)), None),
+        Err(text) => return pass::send(asked.as_fd(), &message(&START, &Err(text)), None),
     };
-    pass::send(asked.as_fd(), &message(&Ok(())), None)?;
+    pass::send(asked.as_fd(), &message(&START, &Ok(())), None)?;
     let mut bytes = [0; MESSAGE];
     loop {
         let (count, _) = pass::receive(asked.as_fd(), &mut bytes, PassWait::AsSet)?;
-        if count == 0 {
+        let question = bytes.get(..count).and_then(<[u8]>::split_first_chunk);
+        let Some((number, token)) = question else {
             return Ok(());
-        }
+        };
         let refused_at = clock::now().plus(REFUSED_AFTER);
-        let token = bytes.get(..count).unwrap_or_default();
         let verdict = judge.check(token, clock::since_epoch());
         if verdict.is_err() {
             sleep(refused_at.left());
         }
-        pass::send(asked.as_fd(), &message(&verdict), None)?;
+        pass::send(asked.as_fd(), &message(number, &verdict), None)?;
     }
 }
 
@@ -380,6 +409,23 @@ mod tests {
             ..good
         };
         assert!(error(&absent).ends_with("/absent: No such file or directory"));
+    }
+
+    #[test]
+    fn threat_model_a_late_answer_is_not_that_to_the_next_token() {
+        let (near, far) = pass::pair().unwrap();
+        let authority = Authority::at(near);
+        // The answer to a question of before, which accepts, comes first.
+        let answers = |number: u64, verdict| {
+            let message = message(&number.to_be_bytes(), &verdict);
+            pass::send(far.as_fd(), &message, None).unwrap();
+        };
+        answers(7, Ok(()));
+        answers(1, Err("no user".to_owned()));
+        assert_eq!(authority.check(Some("AAAA")), Err("no user".to_owned()));
+        answers(1, Ok(()));
+        answers(2, Ok(()));
+        assert_eq!(authority.check(Some("AAAA")), Ok(()));
     }
 
     #[test]

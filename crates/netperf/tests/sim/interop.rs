@@ -202,7 +202,8 @@ fn iperf3_serves_a_client_that_comes_as_another_one_is_ended() {
             .at(Duration::from_secs(1))
             .signalled(Duration::from_secs(2), "SIGTERM");
         let next = SimProcess::new(&client, "-c server -n 100K").at(Duration::from_secs(2));
-        let busy = SimProcess::new(&client, "-c server -t 2").at(Duration::from_secs(5));
+        // The original's client spins, which takes long: it does so once.
+        let busy = SimProcess::new(&own, "-c server -t 2").at(Duration::from_secs(5));
         let refused = SimProcess::new(&client, "-c server -t 2").at(Duration::from_secs(6));
         let hosts = vec![
             SimHost::new("first", vec![ended, busy]),

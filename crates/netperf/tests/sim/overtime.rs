@@ -49,7 +49,7 @@ fn fails_in_time((name, fault, words, latest): &(&str, &str, &str, u64), is_netp
     let simulation = Simulation {
         length: Duration::from_secs(*latest),
         ..Simulation::of_two(
-            SimLink::lossless(10, 10),
+            SimLink::lossless(4, 10),
             SimProcess::new(Path::new("/usr/bin/python3"), &server),
             SimProcess::new(&program, &words),
         )

@@ -312,13 +312,13 @@ fn extend(words: &mut Vec<String>, more: &[&str]) {
 /// The type of service of a class, at the end that can set it.
 fn extend_by_class(words: &mut Vec<String>, class: ServiceClass, both: bool) {
     if class != ServiceClass::Be {
-        let tos = class.word();
-        let tos = if both {
-            format!("{tos},{tos}")
+        let word = class.word();
+        let ends = if both {
+            format!("{word},{word}")
         } else {
-            format!("{tos},")
+            format!("{word},")
         };
-        extend(words, &["--tos", &tos]);
+        extend(words, &["--dscp", &ends]);
     }
 }
 

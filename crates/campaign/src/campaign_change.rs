@@ -287,7 +287,7 @@ impl FigureChange {
         let figure = &self.matrices[0].figure;
         let changed: Vec<Value> = self.changed().iter().map(cell).collect();
         json!({
-            "figure": figure.name,
+            "metric": figure.name,
             "unit": figure.unit,
             "better_when": figure.better_when,
             "cells": self.change.cells.len(),
@@ -350,7 +350,7 @@ impl CampaignChange {
             "second": self.names[1],
             "outcome": self.outcome().word(),
             "false_discovery_rate": COMPARED_RATE,
-            "figures": figures,
+            "metrics": figures,
             "notes": self.notes,
         })
     }
@@ -402,7 +402,7 @@ mod tests {
         assert!(text.contains("20 cells, 1 worse, 0 better"), "{text}");
         assert!(text.contains("  worse  h1 to h4: "), "{text}");
         let json = change.json();
-        assert_eq!(json["figures"][0]["changed"][0]["from"], "h1");
+        assert_eq!(json["metrics"][0]["changed"][0]["from"], "h1");
         assert_eq!(json["outcome"], "worse");
         let same = campaign("again.json", 5, 0.01, |_, _| 1e9);
         let change = compare_campaigns(&[before, same]).unwrap();

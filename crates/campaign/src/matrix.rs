@@ -62,7 +62,8 @@ pub struct CellsHead {
     pub started_unix_seconds: f64,
     /// The members: cells have their numbers, from 0.
     pub members: Vec<MatrixMember>,
-    /// The figures of each cell, in the order of its values.
+    /// The metrics of each cell, in the order of its values.
+    #[serde(rename = "metrics")]
     pub figures: Vec<MatrixFigure>,
     /// The plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]

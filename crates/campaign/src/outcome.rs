@@ -147,6 +147,7 @@ pub struct CampaignCell {
     /// The window; null if nothing was measured.
     pub window: Option<CellWindow>,
     /// Measured values; null for those that this test does not have.
+    #[serde(rename = "metrics")]
     pub figures: CellFigures,
     /// Why nothing was measured; absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -33,7 +33,8 @@ pub enum OutlierKind {
 /// An outlier in a document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CampaignOutlier {
-    /// Name of the figure, such as `throughput`.
+    /// Name of the metric, such as `throughput`.
+    #[serde(rename = "metric")]
     pub figure: String,
     /// Its kind.
     pub kind: OutlierKind,

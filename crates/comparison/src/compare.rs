@@ -322,7 +322,7 @@ impl Comparison {
             "outcome": self.outcome().word(),
             "needed_runs": self.needed(),
             "not_compared": self.left_out,
-            "figures": rows,
+            "metrics": rows,
         })
     }
 }

@@ -119,7 +119,7 @@ impl Trend {
     pub fn json(&self) -> Value {
         json!({
             "configuration": self.configuration,
-            "figure": self.kind,
+            "metric": self.kind,
             "points": self.points,
         })
     }
@@ -222,7 +222,7 @@ pub fn changes_json(found: &Changes) -> Value {
     });
     json!({
         "configuration": found.configuration,
-        "figure": found.kind,
+        "metric": found.kind,
         "results": found.points.len(),
         "false_alarm_chance": found.chance,
         "changes": changes.collect::<Vec<_>>(),
@@ -398,7 +398,7 @@ mod tests {
         assert_eq!(plain(&trends(&[trend(), empty], None)), table);
         let document = trend().json();
         assert_eq!(document["configuration"]["key"], "0123456789ab");
-        assert_eq!(document["figure"]["name"], "rate");
+        assert_eq!(document["metric"]["name"], "rate");
         assert_eq!(document["points"][1]["value"], 110.0);
     }
 

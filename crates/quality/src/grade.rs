@@ -58,7 +58,7 @@ pub struct Grade {
     /// The table that it is from.
     pub table: GradeTable,
     /// The metric: the mean increase of the delay of both ways over the idle median.
-    pub figure: String,
+    pub metric: String,
     /// The phases whose values it is the mean of.
     pub phases: Vec<String>,
 }
@@ -72,7 +72,7 @@ impl Grade {
         (!phases.is_empty()).then(|| Self {
             letter: table.letter(mean).to_owned(),
             table,
-            figure: "mean increase of the delay of both ways over the idle median".to_owned(),
+            metric: "mean increase of the delay of both ways over the idle median".to_owned(),
             phases: phases.iter().map(|(name, _)| (*name).to_owned()).collect(),
         })
     }

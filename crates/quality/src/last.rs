@@ -9,7 +9,7 @@ use crate::summary::CheckSummary;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SinceLast {
     /// Its name.
-    pub figure: String,
+    pub metric: String,
     /// Then.
     pub last: f64,
     /// Now.
@@ -33,7 +33,7 @@ impl LastCheck {
             let last = self.figures.iter().find(|(name, _)| *name == figure)?.1;
             let ratio = now / last;
             ratio.is_finite().then_some(SinceLast {
-                figure,
+                metric: figure,
                 last,
                 now,
                 ratio,

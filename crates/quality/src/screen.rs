@@ -301,7 +301,7 @@ impl CheckSummary {
             let changes = self
                 .changes
                 .iter()
-                .map(|change| format!("{} {}", change.figure, ratio_of(change.ratio)));
+                .map(|change| format!("{} {}", change.metric, ratio_of(change.ratio)));
             let changes: Vec<String> = changes.collect();
             lines.push(("Change", format!("since {when}: {}", changes.join(", "))));
         }

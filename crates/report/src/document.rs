@@ -139,7 +139,7 @@ pub struct Document {
     /// Every complete iteration, in order; more than one only with `-i`.
     pub iterations: Vec<IterationDocument>,
     /// netperf's end of an iteration that failed, from its beginning to the failure: `remote`
-    /// is null in it, and so is every figure that needs netserver's counts. Null if none
+    /// is null in it, and so is every value that needs netserver's counts. Null if none
     /// failed, or if it failed before any data moved.
     pub partial: Option<IterationDocument>,
     /// The interim results of all iterations, in order, including an iteration that failed;

@@ -243,7 +243,7 @@ impl Rows<'_> {
             .iter()
             .map(|(name, value)| (name.as_str(), value));
         for (name, value) in headline.chain(named) {
-            self.row("figures", name, ("", ""), (value.value, value.unit.sign()));
+            self.row("metrics", name, ("", ""), (value.value, value.unit.sign()));
         }
     }
 

@@ -148,7 +148,7 @@ impl<R: BufRead> CellReader<R> {
         let is_large = Matrix::memory(members).saturating_mul(figures) > HEAVIEST;
         if members > MOST_MEMBERS || figures > MOST_FIGURES || is_large {
             let why = format!(
-                "{members} members and {figures} figures are too many: at most {MOST_MEMBERS}, \
+                "{members} members and {figures} metrics are too many: at most {MOST_MEMBERS}, \
                  {MOST_FIGURES}, and {} GiB of memory",
                 HEAVIEST >> 30
             );

@@ -117,7 +117,7 @@ fn campaign(identifier: &str, started: f64) -> CampaignDocument {
     };
     let cell = |from: usize, to: usize, round: usize, rate: Option<f64>| {
         json!({"from": from, "to": to, "round": round, "window": null,
-            "figures": {"bits_per_second": rate, "transactions_per_second": null,
+            "metrics": {"bits_per_second": rate, "transactions_per_second": null,
                 "latency_p50_seconds": null, "latency_p99_seconds": rate.map(|_| 2e-3),
                 "lost_share": null, "retransmitted_segments": null},
             "missing": rate.is_none().then_some("h'2 is lost")})

@@ -163,9 +163,9 @@ fn every_pair_is_measured(count: usize) {
     let cells = document["cells"].as_array().expect("cells");
     assert_eq!(cells.len(), count * (count - 1));
     for cell in cells {
-        assert!(number(&cell["figures"]["transactions_per_second"]) > 0.0);
+        assert!(number(&cell["metrics"]["transactions_per_second"]) > 0.0);
         assert!(
-            number(&cell["figures"]["latency_p99_seconds"]) > 0.0,
+            number(&cell["metrics"]["latency_p99_seconds"]) > 0.0,
             "{cell}"
         );
         let window = &cell["window"];

@@ -241,7 +241,7 @@ fn probes_measure_latency_before_and_beside_the_loads_of_a_mesh() {
     for cell in cells {
         for name in ["unloaded", "loaded"] {
             let percentile = |of: &str| {
-                let value = &cell["figures"][format!("{name}_latency_{of}_seconds")];
+                let value = &cell["metrics"][format!("{name}_latency_{of}_seconds")];
                 value.as_f64().unwrap_or_else(|| panic!("{cell:#}"))
             };
             assert!(percentile("p50") > 0.0 && percentile("p99") >= percentile("p50"));
@@ -286,7 +286,7 @@ fn threat_model_a_small_result_of_a_campaign_takes_no_large_memory() {
         json!({
             "schema": "netperf-cells-1", "campaign": "c", "title": "t", "started_unix_seconds": 1.0,
             "members": (0..members).map(member).collect::<Vec<_>>(),
-            "figures": (0..figures).map(figure).collect::<Vec<_>>(),
+            "metrics": (0..figures).map(figure).collect::<Vec<_>>(),
         })
     };
     for (members, figures) in [(5000, 1), (4000, 200)] {

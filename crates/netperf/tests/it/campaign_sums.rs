@@ -17,7 +17,7 @@ fn sums_of_a_campaign_are_those_of_its_cells_with_the_cpu_time_of_all_members() 
         let sum = &sums[round];
         assert_eq!((&sum["cells"], &sum["missing"]), (&2.into(), &0.into()));
         let own = cells.iter().filter(|cell| cell["round"] == round);
-        let each = own.map(|cell| number(&cell["figures"]["transactions_per_second"]));
+        let each = own.map(|cell| number(&cell["metrics"]["transactions_per_second"]));
         let all: f64 = each.sum();
         assert!((number(&sum["transactions_per_second"]) - all).abs() < 1e-6);
         // The first member is the one that receives.

@@ -124,7 +124,7 @@ fn the_summary_has_every_phase_fits_a_terminal_and_the_second_one_the_change() {
     let datagrams = &phase(&summary, "udp")["datagrams"];
     assert!(datagrams["reordered"].is_number(), "{datagrams}");
     let changes = summary["changes"].as_array().expect("a list").iter();
-    let changes: Vec<&str> = changes.filter_map(|one| one["figure"].as_str()).collect();
+    let changes: Vec<&str> = changes.filter_map(|one| one["metric"].as_str()).collect();
     let rates = ["down", "up", "both down", "both up"];
     assert!(
         rates.iter().all(|rate| changes.contains(rate)),

@@ -92,7 +92,7 @@ fn the_document_has_what_the_table_shows() {
     let document: Value = serde_json::from_str(&found.stdout).expect("a document");
     assert_eq!(document["schema"], "netperf-compare-1");
     assert_eq!(document["outcome"], "better");
-    let figure = &document["figures"][0];
+    let figure = &document["metrics"][0];
     assert_eq!(figure["name"], "transaction rate");
     assert_eq!(figure["ratio_is_infinite"], false);
     let (low, high) = (&figure["ratio_low"], &figure["ratio_high"]);
@@ -170,7 +170,7 @@ fn an_interval_wider_than_the_margin_is_inconclusive() {
     let document: Value = serde_json::from_str(&found.stdout).expect("JSON");
     assert_eq!(document["outcome"], "inconclusive");
     assert!(document["needed_runs"].as_u64().expect("a number") > 12);
-    let figure = &document["figures"][0];
+    let figure = &document["metrics"][0];
     let value = |name: &str| figure[name].as_f64().expect("a number");
     assert!((value("ratio") - value("second_median") / value("first_median")).abs() < 1e-12);
     assert!(
@@ -482,7 +482,7 @@ fn a_rate_that_fell_to_nothing_is_worse_and_a_name_stays_in_its_cell() {
     let found = netperf(&scratch, &["compare", "dead", "a|b", "--json"]);
     assert_eq!(found.status.code(), Some(0), "{}", found.account());
     let document: Value = serde_json::from_str(&found.stdout).expect("JSON");
-    let figure = &document["figures"][0];
+    let figure = &document["metrics"][0];
     assert_eq!(figure["ratio"], Value::Null);
     assert_eq!(figure["ratio_is_infinite"], true);
     assert_eq!(document["outcome"], "better");

@@ -107,7 +107,7 @@ pub(crate) fn expect_all_pairs(document: &Value) {
     for cell in cells {
         assert_ne!(cell["from"], cell["to"], "{cell}");
         assert!(cell["missing"].is_null(), "{cell}");
-        let rate = cell["figures"]["transactions_per_second"].as_f64();
+        let rate = cell["metrics"]["transactions_per_second"].as_f64();
         assert!(rate.is_some_and(|rate| rate > 0.0), "{cell}");
         let error = cell["window"]["cut_error_seconds"].as_f64();
         assert!(error.is_some_and(|error| error > 0.0), "{cell}");

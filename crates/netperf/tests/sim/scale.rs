@@ -179,7 +179,7 @@ fn measures_distances(agents: usize) {
         };
         let round_trip = delay(end("from"), end("to")) + delay(end("to"), end("from"));
         let expected = 1.0 / round_trip.as_secs_f64();
-        let rate = cell["figures"]["transactions_per_second"].as_f64();
+        let rate = cell["metrics"]["transactions_per_second"].as_f64();
         let rate = rate.unwrap_or_else(|| panic!("{cell}"));
         let error = (rate - expected).abs();
         // A transaction at each edge of the window.

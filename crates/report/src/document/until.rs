@@ -17,7 +17,7 @@ pub struct UntilResult {
     /// The end of the run: the precision was reached, or the reason that it was not.
     #[cfg_attr(feature = "schema", schemars(extend("enum" = ["reached", "too noisy", "too short"])))]
     pub end: String,
-    /// The requested precision: half the width of an interval, in percent of its figure.
+    /// The requested precision: half the width of an interval, in percent of its value.
     pub wanted_percent: MeasuredFigure,
     /// The confidence of the intervals.
     pub confidence_percent: MeasuredFigure,

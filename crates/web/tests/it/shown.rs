@@ -78,10 +78,10 @@ fn loss_order_and_jitter_of_numbered_datagrams_are_on_the_page_in_markdown_and_i
     assert!(page.contains(sentence) && page.contains("datagrams out of order"));
     let rows = csv(records);
     assert!(
-        rows.contains("\"figures\",\"jitter\",,\"\",0.0000125,\"s\""),
+        rows.contains("\"metrics\",\"jitter\",,\"\",0.0000125,\"s\""),
         "{rows}"
     );
-    assert!(rows.contains("\"figures\",\"datagrams out of order\",,\"\",7,\"datagrams\""));
+    assert!(rows.contains("\"metrics\",\"datagrams out of order\",,\"\",7,\"datagrams\""));
 }
 
 #[test]

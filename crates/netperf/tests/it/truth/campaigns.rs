@@ -120,7 +120,7 @@ fn a_queue_in_one_direction_makes_bounds_larger_and_not_wrong_netns() {
 /// Sum of the rates of all cells, 10^6 bits per second.
 fn sum(document: &Value) -> f64 {
     let cells = document["cells"].as_array().expect("cells");
-    let rate = |cell: &Value| number(&cell["figures"]["bits_per_second"]) / 1e6;
+    let rate = |cell: &Value| number(&cell["metrics"]["bits_per_second"]) / 1e6;
     cells.iter().map(rate).sum()
 }
 
@@ -219,7 +219,7 @@ fn rates(document: &Value) -> Vec<(usize, usize, f64)> {
     let index = |value: &Value| usize::try_from(value.as_u64().expect("an index")).expect("small");
     let cells = document["cells"].as_array().expect("cells").iter();
     let rate = |cell: &Value| {
-        let rate = number(&cell["figures"]["bits_per_second"]) / 1e6;
+        let rate = number(&cell["metrics"]["bits_per_second"]) / 1e6;
         (index(&cell["from"]), index(&cell["to"]), rate)
     };
     cells.map(rate).collect()

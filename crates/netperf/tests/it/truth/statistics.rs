@@ -145,10 +145,10 @@ fn compared(times: u32, pairs: u32, first: &str, second: &str) -> Vec<Compared> 
             let document: Value = serde_json::from_str(&finished.stdout).expect("a document");
             let found = Compared {
                 outcome: document["outcome"].as_str().expect("an outcome").to_owned(),
-                change: 100.0 * (number(&document["figures"][0]["ratio"]) - 1.0),
-                width: document["figures"][0]["ratio_high"]
+                change: 100.0 * (number(&document["metrics"][0]["ratio"]) - 1.0),
+                width: document["metrics"][0]["ratio_high"]
                     .as_f64()
-                    .zip(document["figures"][0]["ratio_low"].as_f64())
+                    .zip(document["metrics"][0]["ratio_low"].as_f64())
                     .map_or(f64::INFINITY, |(high, low)| 100.0 * (high - low)),
                 needed: document["needed_runs"].as_f64(),
             };

@@ -22,7 +22,6 @@ const FILE_LINES: usize = 4;
 pub(super) fn for_a_person(args: &mut Args, test: TestId) -> Result<(), CliError> {
     let global = &args.global;
     let selected = is_selected(args);
-    let shaped = is_bare(global) || global.interim.is_some();
     match global.human {
         HumanArg::Yes if selected => {
             return Err(CliError::OutOfPlace {
@@ -30,8 +29,8 @@ pub(super) fn for_a_person(args: &mut Args, test: TestId) -> Result<(), CliError
                 why: "a test has one output: leave out either this option, or --json, --json-stream, -k, -o and -O",
             });
         }
-        HumanArg::ByDefault if selected || shaped => args.global.human = HumanArg::No,
-        HumanArg::ByDefault => args.global.human = HumanArg::Yes,
+        HumanArg::ByDefault if is_plain(args) => args.global.human = HumanArg::Yes,
+        HumanArg::ByDefault => args.global.human = HumanArg::No,
         // The picture of a run is followed by its summary.
         HumanArg::No if global.show.live && !selected && !is_bare(global) => {
             args.global.human = HumanArg::Yes;
@@ -56,12 +55,18 @@ fn is_selected(args: &Args) -> bool {
 /// Returns true if the output is JSON or a summary for a person.
 pub(super) fn is_not_the_original(args: &Args) -> bool {
     let global = &args.global;
-    let shaped = is_bare(global) || global.interim.is_some();
-    match global.human {
+    let is_for_a_person = match global.human {
         HumanArg::Yes => true,
-        HumanArg::No => global.json.is_some(),
-        HumanArg::ByDefault => global.json.is_some() || !(is_selected(args) || shaped),
-    }
+        HumanArg::No => false,
+        HumanArg::ByDefault => is_plain(args),
+    };
+    is_for_a_person || global.json.is_some()
+}
+
+/// Returns true if no option has a say in the output, which is then for a person by default.
+fn is_plain(args: &Args) -> bool {
+    let global = &args.global;
+    !is_selected(args) && !is_bare(global) && global.interim.is_none()
 }
 
 /// Returns true for a request for output that programs read.

@@ -16,7 +16,6 @@ use netperf_measure::clock;
 use netperf_model::Tally;
 use netperf_os::io::is_no_progress;
 
-pub use super::file_blocks::FileBlocks;
 pub use credit::Credit;
 pub use datagrams::{Arrived, DatagramOrder, receive_datagrams, send_datagrams};
 pub use netperf_measure::counters::TransferCounts;

@@ -8,9 +8,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use netperf_engine::iperf2::{
-    Arrived, DatagramOrder, FileBlocks, PATIENCE, STALLED, StreamOrder, Transfer, TransferCounts,
-    TransferEnd, receive_datagrams, receive_stream, send_datagrams, send_stream, send_stream_by,
+    Arrived, DatagramOrder, PATIENCE, STALLED, StreamOrder, Transfer, TransferCounts, TransferEnd,
+    receive_datagrams, receive_stream, send_datagrams, send_stream, send_stream_by,
 };
+use netperf_engine::transfer::FileBlocks;
 use netperf_iperf2::messages::{
     Datagram, DatagramLayout, EXTENDED_LEN, HeaderAnswer, STAMP, fill_digits,
 };

@@ -5,7 +5,17 @@ pub mod run;
 pub mod socket;
 
 use netperf_engine::streams::DatagramFormat;
-use netperf_iperf3::messages::{Counter, DatagramHeader};
+use netperf_iperf3::messages::{Counter, DatagramHeader, TokenPadding};
+use netperf_os::openssl::RsaPadding;
+
+/// The padding with which RSA encrypts a token.
+#[must_use]
+pub const fn rsa_padding(padding: TokenPadding) -> RsaPadding {
+    match padding {
+        TokenPadding::Pkcs1 => RsaPadding::Pkcs1,
+        TokenPadding::Oaep => RsaPadding::Oaep,
+    }
+}
 
 /// Numbers of datagrams as iperf3 writes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

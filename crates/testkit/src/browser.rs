@@ -5,6 +5,8 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
 use crate::machine::Slots;
@@ -258,24 +260,7 @@ fn answered(stream: &mut TcpStream) -> Vec<u8> {
 
 /// Bytes of base64 (RFC 4648).
 fn base64(text: &str) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let (mut bits, mut count) = (0_u32, 0);
-    for letter in text.bytes().filter(|letter| *letter != b'=') {
-        let value = match letter {
-            b'A'..=b'Z' => letter - b'A',
-            b'a'..=b'z' => letter - b'a' + 26,
-            b'0'..=b'9' => letter - b'0' + 52,
-            b'+' => 62,
-            _ => 63,
-        };
-        bits = (bits << 6 | u32::from(value)) & 0xff_ffff;
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            bytes.push(u8::try_from(bits >> count & 0xff).expect("eight bits"));
-        }
-    }
-    bytes
+    BASE64_STANDARD.decode(text).expect("base64")
 }
 
 #[cfg(test)]

@@ -5,8 +5,9 @@ use std::io;
 use netperf_iperf3::messages::{Credentials, TokenPadding, token};
 use netperf_iperf3::options::{Iperf3Login, LOGIN};
 use netperf_measure::clock;
-use netperf_os::openssl::{OpenSsl, RsaError, RsaKey, RsaPadding, RsaPart};
+use netperf_os::openssl::{OpenSsl, RsaError, RsaKey, RsaPart};
 use netperf_os::terminal;
+use netperf_program::iperf3::rsa_padding;
 use netperf_program::key::variable;
 use netperf_program::output::system_text;
 use zeroize::Zeroizing;
@@ -94,11 +95,8 @@ impl Iperf3User {
             password: self.password.clone(),
             seconds: i64::try_from(clock::since_epoch().as_secs()).unwrap_or(i64::MAX),
         };
-        let padding = match self.padding {
-            TokenPadding::Pkcs1 => RsaPadding::Pkcs1,
-            TokenPadding::Oaep => RsaPadding::Oaep,
-        };
         let text = credentials.text();
+        let padding = rsa_padding(self.padding);
         let sealed = self.key()?.encrypt(padding, text.as_bytes());
         let sealed = sealed.map_err(|error: RsaError| {
             let file = &self.file;
@@ -131,6 +129,7 @@ fn no_password(error: &io::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use netperf_os::openssl::RsaPadding;
     use std::path::Path;
 
     fn login(file: &str, padding: TokenPadding) -> Iperf3Login {

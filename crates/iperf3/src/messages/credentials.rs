@@ -1,6 +1,10 @@
 //! What a client proves to a server with users: name, password and time, in a token that is
 //! encrypted with the server's RSA key.
 
+use base64::Engine as _;
+use base64::alphabet;
+use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
+use netperf_model::Secret;
 use zeroize::Zeroizing;
 
 /// Bytes of a SHA-256 digest.
@@ -67,51 +71,25 @@ impl Credentials {
     }
 }
 
-/// Digits of base64 (RFC 4648).
-const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+/// Base64 (RFC 4648) with padding. Bits behind the last byte are passed over, as OpenSSL does.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
+);
 
 /// An encrypted token as the parameters carry it: base64.
 #[must_use]
 pub fn token(encrypted: &[u8]) -> String {
-    let mut text = String::with_capacity(encrypted.len().div_ceil(3) * 4);
-    for group in encrypted.chunks(3) {
-        let bits = group
-            .iter()
-            .fold(0, |bits, byte| bits << 8 | u32::from(*byte));
-        let bits = bits << (8 * (3 - group.len()));
-        for place in 0..4 {
-            let digit = usize::try_from(bits >> (18 - 6 * place) & 63).unwrap_or(0);
-            let digit = DIGITS.get(digit).filter(|_| place <= group.len());
-            text.push(char::from(*digit.unwrap_or(&b'=')));
-        }
-    }
-    text
+    BASE64.encode(encrypted)
 }
 
 /// The encrypted bytes of a token; `None` if it is not base64, or longer than a token can be.
 #[must_use]
 pub fn token_bytes(token: &str) -> Option<Vec<u8>> {
-    if token.len() > LONGEST_TOKEN || token.len() % 4 != 0 {
+    if token.is_empty() || token.len() > LONGEST_TOKEN {
         return None;
     }
-    let digits = token.trim_end_matches('=');
-    if digits.is_empty() || token.len() - digits.len() > 2 {
-        return None;
-    }
-    let mut bytes = Vec::with_capacity(digits.len());
-    for group in digits.as_bytes().chunks(4) {
-        let mut bits = 0;
-        for place in 0..4 {
-            let digit = match group.get(place) {
-                Some(digit) => DIGITS.iter().position(|one| one == digit)?,
-                None => 0,
-            };
-            bits = bits << 6 | u32::try_from(digit).ok()?;
-        }
-        let [_, group_bytes @ ..] = bits.to_be_bytes();
-        bytes.extend(group_bytes.iter().take(group.len() - 1));
-    }
-    Some(bytes)
+    BASE64.decode(token).ok()
 }
 
 /// The users of a server, from lines `name,digest`: the SHA-256 digest of `{name}password` in
@@ -160,16 +138,8 @@ impl AuthorizedUsers {
 fn user(line: &str) -> Option<(String, [u8; DIGEST])> {
     let (name, hex) = line.rsplit_once(',')?;
     let (name, hex) = (name.trim(), hex.trim());
-    if name.is_empty() || hex.len() != 2 * DIGEST || !hex.is_ascii() {
-        return None;
-    }
-    let mut digest = [0; DIGEST];
-    for (index, byte) in digest.iter_mut().enumerate() {
-        let pair = hex.get(2 * index..2 * index + 2)?;
-        let is_hex = pair.bytes().all(|digit| digit.is_ascii_hexdigit());
-        *byte = u8::from_str_radix(pair, 16).ok().filter(|_| is_hex)?;
-    }
-    Some((name.to_owned(), digest))
+    let digest = Secret::from_hex(hex)?.bytes().try_into().ok()?;
+    (!name.is_empty()).then(|| (name.to_owned(), digest))
 }
 
 #[cfg(test)]

@@ -11,13 +11,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use netperf_daemon::{helper_process, sandbox};
-use netperf_iperf3::messages::{AuthorizedUsers, Credentials, TokenPadding, token_bytes};
+use netperf_iperf3::messages::{AuthorizedUsers, Credentials, token_bytes};
 use netperf_iperf3::options::{ACCOUNTS, Iperf3Accounts};
 use netperf_measure::clock;
 use netperf_os::openssl::{OpenSsl, RsaKey, RsaPadding, RsaPart};
 use netperf_os::pass::{self, PassWait};
 use netperf_os::wait::{Interest, ready, sleep};
 use netperf_os::{Socket, process};
+use netperf_program::iperf3::rsa_padding;
 use netperf_program::output::{err, system_text};
 use zeroize::Zeroizing;
 
@@ -195,8 +196,7 @@ impl Judge {
             key,
             users: users.map_err(|why| unusable(&accounts.users, &why))?,
             paddings: match accounts.padding {
-                Some(TokenPadding::Pkcs1) => vec![RsaPadding::Pkcs1],
-                Some(TokenPadding::Oaep) => vec![RsaPadding::Oaep],
+                Some(padding) => vec![rsa_padding(padding)],
                 None => vec![RsaPadding::Oaep, RsaPadding::Pkcs1],
             },
             skew: accounts.skew,
@@ -272,7 +272,7 @@ fn read(path: &str) -> Result<Zeroizing<Vec<u8>>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use netperf_iperf3::messages::token;
+    use netperf_iperf3::messages::{TokenPadding, token};
     use netperf_testkit::{Scratch, rsa};
 
     const NOW: Duration = Duration::from_secs(1_800_000_000);

@@ -14,7 +14,7 @@ mod work;
 
 use netperf_arguments::args::{Args, HumanArg, OnePortArg};
 use netperf_arguments::command::{CliError, Command, ListCommand, Notice, RunCommand, UnknownTest};
-use netperf_model::{EndPlan, Flow, Suite, TestId, TestPlan, UntilPlan};
+use netperf_model::{EndPlan, Flow, Suite, TestId, TestPlan, TransportId, UntilPlan, refusal};
 
 use self::ends::PlannedEnd;
 use crate::CliEnvironment;
@@ -120,7 +120,7 @@ fn plan(args: &Args, test: TestId, environment: &CliEnvironment<'_>) -> Result<T
         let end = end(args, which, flow, control.is_some(), until.as_ref());
         rate::at_rate(rate, flow, delays, which, end)
     };
-    Ok(TestPlan {
+    let plan = TestPlan {
         test,
         transport,
         flow,
@@ -146,6 +146,7 @@ fn plan(args: &Args, test: TestId, environment: &CliEnvironment<'_>) -> Result<T
                 .as_ref()
                 .is_some_and(|until| !until.percentiles.is_empty()),
         retransmissions: prints_more_than_a_table(args),
+        numbers_datagrams: false,
         interim: work::interim(global).filter(|_| {
             let whole = global.json.is_some() || global.human == HumanArg::Yes;
             whole || global.history.is_some() || has_interims(test)
@@ -159,7 +160,23 @@ fn plan(args: &Args, test: TestId, environment: &CliEnvironment<'_>) -> Result<T
             global.bidirectional.is_some(),
         )?,
         until,
+    };
+    Ok(TestPlan {
+        numbers_datagrams: output::measures_what_is_cheap(args) && can_number_datagrams(&plan),
+        ..plan
     })
+}
+
+/// Returns true for bulk data in datagrams that the test could number with `--sequence`.
+fn can_number_datagrams(plan: &TestPlan) -> bool {
+    let datagrams = matches!(plan.transport, TransportId::Udp | TransportId::UdpLite);
+    let (control, peer) = (plan.control.is_some(), plan.peer.is_some());
+    if !datagrams || !control || peer || plan.flow.counts_transactions() || plan.flow.connects {
+        return false;
+    }
+    let mut numbered = plan.clone();
+    (numbered.local.sequence, numbered.remote.sequence) = (true, true);
+    refusal::check(&numbered).is_ok()
 }
 
 /// An end, without a rate. A netserver that is not `controlled` gets no requests.

@@ -328,6 +328,7 @@ impl<'a> TestRun<'a> {
         let many = plan.many.as_ref();
         let workers = many.map(|many| many::workers(many, hosts)).transpose()?;
         let mut job = EndJob::of_plan(plan, hosts, workers);
+        job.end.sequence |= self.optional.contains(&Feature::Sequence);
         host::name_interface(&mut job.end.place, job.transport, self.control_local);
         Ok(job)
     }

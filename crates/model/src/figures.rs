@@ -298,6 +298,7 @@ pub(crate) mod tests {
             wait: std::time::Duration::ZERO,
             latency: false,
             retransmissions: true,
+            numbers_datagrams: false,
             interim: None,
             confidence: None,
             uuid: None,

@@ -406,6 +406,8 @@ pub struct TestPlan {
     pub latency: bool,
     /// Count what each connection of a connection test retransmitted.
     pub retransmissions: bool,
+    /// Number the datagrams, as with `--sequence`, if netserver can.
+    pub numbers_datagrams: bool,
     /// Interim results at least this often.
     pub interim: Option<Duration>,
     /// Confidence intervals; `None` runs once, as TCP_CC and TCP_MSS always do.

@@ -73,6 +73,7 @@ pub fn optional(plan: &TestPlan) -> Vec<Feature> {
         (Feature::Arrivals, wants_arrivals(plan)),
         (Feature::FailedSends, greets && drops_count),
         (Feature::Numbers, greets && numbers::asked(plan).is_some()),
+        (Feature::Sequence, greets && plan.numbers_datagrams),
     ];
     let wanted = wanted.into_iter().filter(|(_, wanted)| *wanted);
     wanted.map(|(feature, _)| feature).collect()
@@ -99,6 +100,7 @@ pub fn request_optional(plan: &mut TestPlan, feature: Feature) {
         remote.arrivals_every = every;
     }
     remote.failed_sends |= feature == Feature::FailedSends;
+    remote.sequence |= feature == Feature::Sequence;
     remote.numbers = remote.numbers.or(numbers);
 }
 

@@ -276,7 +276,8 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
              begins with 24 bytes that contain its number and the time of the send. The receiver \
              counts lost, duplicated and late datagrams and computes the jitter: see UDP_LOST, \
              UDP_DUPLICATED, UDP_REORDERED, UDP_JITTER_USEC and further selectors, --json, and -v \
-             2. Needs this project's netserver.",
+             2. Needs this project's netserver. With --human, --json and --history it is the default \
+             over UDP and UDP-Lite where it is possible.",
         ),
     Opt::named("one-port", Group::Hosts)
         .takes("[when]", ValueKind::Word(OnePortArg::WORDS))

@@ -38,7 +38,7 @@ pub(super) fn for_a_person(args: &mut Args, test: TestId) -> Result<(), CliError
         HumanArg::No | HumanArg::Yes => {}
     }
     let global = &mut args.global;
-    let is_whole = global.json.is_some() || global.human == HumanArg::Yes;
+    let is_whole = is_modern(global);
     global.prints_interim = global.interim.is_some() && (is_whole || super::has_interims(test));
     if test.moves_data() {
         measure(args, test);
@@ -80,7 +80,7 @@ fn measure(args: &mut Args, test: TestId) {
     let flow = work::flow(test, &args.test);
     let global = &mut args.global;
     let has_times = flow.counts_transactions() || flow.connects;
-    let is_modern = global.human == HumanArg::Yes || global.json.is_some();
+    let is_modern = is_modern(global);
     global.latency |= has_times && (is_modern || global.show.live || global.history.is_some());
     if !is_modern && global.history.is_none() {
         return;
@@ -96,6 +96,16 @@ fn measure(args: &mut Args, test: TestId) {
         _ => Some(SECOND),
     };
     global.interim = global.interim.or(every);
+}
+
+/// Returns true if the output is a summary for a person or JSON, once that is settled.
+fn is_modern(global: &GlobalArgs) -> bool {
+    global.human == HumanArg::Yes || global.json.is_some()
+}
+
+/// Returns true if a test measures more than it is asked for, where that is cheap.
+pub(super) fn measures_what_is_cheap(args: &Args) -> bool {
+    is_modern(&args.global) || args.global.history.is_some()
 }
 
 /// Seconds between the intervals of a document.

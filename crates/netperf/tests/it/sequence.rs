@@ -103,6 +103,51 @@ fn json_and_verbosity_2_tell_the_same_of_the_end_that_receives() {
     assert_eq!(sent, Some("50"), "{text}");
 }
 
+/// Loss, order and jitter of the first iteration of a document, by the ends that receive.
+fn counted(server: &Netserver, words: &[&str]) -> Vec<Value> {
+    let document = ours!().client_of(server).arg("--json").args(words).run();
+    let document: Value = serde_json::from_str(&document.expect_clean().stdout).expect("JSON");
+    let first = &document["iterations"][0];
+    let ends = ["local", "remote"].map(|end| first[end]["datagrams"].clone());
+    let receive = ends
+        .into_iter()
+        .filter(|datagrams| !datagrams["lost"].is_null());
+    receive.collect()
+}
+
+#[test]
+fn documents_and_summaries_count_the_datagrams_of_tests_that_could_have_sequence() {
+    let server = ours!().serve();
+    let count = ["-l", "-20000", "-b", "4", "-w", "1ms"];
+    for (words, ends) in [
+        (&["--udp", "--send-size", "1000"][..], 1),
+        (&["--udp", "--send-size", "1000", "--flows", "2"], 1),
+        (&["--udp", "--bidirectional", "same"], 2),
+        (&["-t", "OMNI", "--", "-T", "udplite", "-m", "1000"], 1),
+        // Each of these could not.
+        (&["--udp", "--send-size", "20"], 0),
+        (&["--udp", "--discard"], 0),
+        (&["-t", "UDP_RR"], 0),
+        (&["-t", "TCP_STREAM"], 0),
+    ] {
+        let counted = counted(&server, &[&count[..2], words].concat());
+        assert_eq!(counted.len(), ends, "{words:?}: {counted:?}");
+        for datagrams in counted {
+            assert_eq!(datagrams["reordered"], 0, "{words:?}: {datagrams}");
+            assert!(datagrams["received"].as_u64() > Some(0), "{datagrams}");
+            assert!(datagrams["jitter_microseconds"].is_number(), "{datagrams}");
+        }
+    }
+    let human = ours!().client_of(&server).args(["--udp", "--human"]);
+    let text = human.args(count).run().expect_clean().stdout;
+    assert!(text.contains("reordered 0; jitter"), "{text}");
+    let classic = ours!()
+        .client_of(&server)
+        .args(["-t", "UDP_STREAM", "-v", "2"]);
+    let text = classic.args(count).run().expect_clean().stdout;
+    assert!(!text.contains("to netserver"), "{text}");
+}
+
 #[test]
 fn sequence_refuses_tests_without_place_for_numbers() {
     let server = ours!().serve();
@@ -126,4 +171,6 @@ fn a_netserver_of_another_make_is_not_asked_for_numbers() {
     let server = Netserver::start(&stock, &Place::Here);
     let refused = run(&server, &["-t", "UDP_STREAM"]).expect_exit(3);
     assert!(refused.stderr.contains("--sequence"), "{refused:?}");
+    let words = ["--udp", "-l", "-20000", "-b", "4", "-w", "1ms"];
+    assert_eq!(counted(&server, &words), Vec::<Value>::new());
 }

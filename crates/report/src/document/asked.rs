@@ -187,7 +187,7 @@ pub struct AskedEnd {
     pub clean_bytes: u32,
     /// True if copies are to be avoided.
     pub copy_avoidance: bool,
-    /// True if datagrams carry numbers.
+    /// True if `--sequence` was given.
     pub numbers_datagrams: bool,
     /// The way of moving bytes.
     pub io: AskedIo,

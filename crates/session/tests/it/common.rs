@@ -60,6 +60,7 @@ pub(crate) fn plan() -> TestPlan {
         wait: Duration::ZERO,
         latency: false,
         retransmissions: true,
+        numbers_datagrams: false,
         interim: None,
         confidence: None,
         uuid: None,

@@ -11,6 +11,7 @@ mod colouring;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use netperf_stats::random::SplitMix64;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -351,18 +352,13 @@ fn crossed(
         })
 }
 
-/// The members in an order that a seed gives (R. A. Fisher, F. Yates), with random numbers of
-/// SplitMix64 (G. L. Steele and others: Fast splittable pseudorandom number generators, 2014).
+/// The members in an order that a seed gives (R. A. Fisher, F. Yates).
 fn shuffled(count: usize, seed: u64) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
-    let mut state = seed;
+    let mut random = SplitMix64::new(seed);
     for last in (1..count).rev() {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^= mixed >> 31;
         let below = u64::try_from(last + 1).unwrap_or(u64::MAX);
-        order.swap(last, usize::try_from(mixed % below).unwrap_or(0));
+        order.swap(last, usize::try_from(random.roll() % below).unwrap_or(0));
     }
     order
 }

@@ -8,6 +8,7 @@ pub mod discovery;
 pub mod moments;
 pub mod polish;
 pub mod precision;
+pub mod random;
 mod ranks;
 pub mod sections;
 pub mod shape;

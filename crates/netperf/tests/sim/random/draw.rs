@@ -4,25 +4,18 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use netperf_stats::random::SplitMix64;
 use netperf_testkit::{Programs, SimLink, SimProcess, Simulation};
 
 use crate::late::faulty_peer;
 use crate::links::{linked, stock};
 
-/// A generator of random numbers (SplitMix64).
-struct Dice(u64);
+/// Random choices.
+struct Dice(SplitMix64);
 
 impl Dice {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut number = self.0;
-        number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        number ^ (number >> 31)
-    }
-
     fn below(&mut self, end: usize) -> usize {
-        usize::try_from(self.next() % u64::try_from(end).expect("a length")).expect("an index")
+        usize::try_from(self.0.roll() % u64::try_from(end).expect("a length")).expect("an index")
     }
 
     fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
@@ -93,7 +86,7 @@ const KEYS: &str = "THROUGHPUT,THROUGHPUT_UNITS,ELAPSED_TIME,LOCAL_BYTES_SENT,LO
 impl Case {
     /// The case of a seed.
     pub(super) fn draw(seed: u32, ours: &Programs) -> Self {
-        let mut dice = Dice(seed.into());
+        let mut dice = Dice(SplitMix64::new(seed.into()));
         let tool = dice.one_of(&[
             Tool::Netperf,
             Tool::Netperf,
@@ -351,7 +344,7 @@ fn with_fault(
     server: SimProcess,
     client: SimProcess,
 ) -> (SimProcess, SimProcess) {
-    let after = dice.next() % (u64::from(length) * 1200);
+    let after = dice.0.roll() % (u64::from(length) * 1200);
     let at = START + Duration::from_millis(1 + after);
     match dice.below(16) {
         0 | 1 => (server, client.signalled(at, "SIGINT")),

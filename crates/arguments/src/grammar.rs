@@ -90,6 +90,13 @@ pub fn rate(text: &str) -> Option<RateArg> {
     (per_second > 0.0).then_some(RateArg { per_second, counts })
 }
 
+/// A rate in bits per second, as of `--rate` of data.
+#[must_use]
+pub fn bits_per_second(text: &str) -> Option<f64> {
+    let rate = rate(text)?;
+    (rate.counts != RateCounts::Packets).then_some(rate.per_second)
+}
+
 /// The number of a rate whose unit is written out: `50M` of `50Mbit`, `50Mbps`, `50Mbit/s` and
 /// `50Mb`.
 pub fn without_bits(text: &str) -> Option<&str> {

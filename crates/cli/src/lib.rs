@@ -41,7 +41,7 @@ pub use netperf_arguments::command::{
 };
 pub use netperf_arguments::environment::{CliEnvironment, DEFAULT_PORT, VERSION};
 pub use netperf_arguments::fault::Fault;
-pub use netperf_arguments::grammar::TestDirection;
+pub use netperf_arguments::grammar::{TestDirection, bits_per_second};
 pub use netperf_arguments::long::{Misuse, OptionProblem};
 pub use netperf_arguments::operations::{LogFormat, LogLevel, Operations, SandboxArg};
 pub use programs::{

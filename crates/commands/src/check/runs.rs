@@ -93,15 +93,8 @@ pub(super) fn missing() -> Vec<String> {
 
 /// The rate of datagrams of `udp:RATE`, bits per second.
 fn datagrams_of(text: &str) -> Option<f64> {
-    let rate = text.strip_prefix("udp:")?;
-    let (number, factor) = match rate.char_indices().next_back()? {
-        (at, 'k' | 'K') => (rate.get(..at)?, 1e3),
-        (at, 'm' | 'M') => (rate.get(..at)?, 1e6),
-        (at, 'g' | 'G') => (rate.get(..at)?, 1e9),
-        _ => (rate, 1.0),
-    };
-    let rate = number.parse::<f64>().ok()? * factor;
-    (rate >= 1000.0 && rate.is_finite()).then_some(rate)
+    let rate = netperf_cli::bits_per_second(text.strip_prefix("udp:")?)?;
+    (rate >= 1000.0).then_some(rate)
 }
 
 impl CheckParameters {
@@ -348,8 +341,17 @@ mod tests {
     #[test]
     fn rates_and_classes_that_are_none_are_named() {
         assert_eq!(datagrams_of("udp:50M"), Some(50e6));
+        assert_eq!(datagrams_of("udp:50Mbit/s"), Some(50e6));
         assert_eq!(datagrams_of("udp:2000"), Some(2000.0));
-        for wrong in ["udp:", "udp:x", "tcp:5M", "udp:-1M", "udp:infG", "50M"] {
+        for wrong in [
+            "udp:50kpps",
+            "udp:",
+            "udp:x",
+            "tcp:5M",
+            "udp:-1M",
+            "udp:infG",
+            "50M",
+        ] {
             assert_eq!(datagrams_of(wrong), None, "{wrong}");
         }
         let wrong = |args: &CheckArgs| CheckParameters::of(args).unwrap_err();

@@ -91,7 +91,7 @@ const COLUMNS: [TableColumn; 10] = [
     column("x idle", 0),
     column("loss", 0),
     column("retrans", 100),
-    column("CPU here/there", 100),
+    column("CPU client/server", 100),
 ];
 
 const fn column(title: &'static str, narrowest: usize) -> TableColumn {

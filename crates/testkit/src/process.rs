@@ -19,7 +19,7 @@ use crate::start::start;
 use crate::{Place, Stopwatch, Values, account, eventually, procfs, watchdog};
 
 /// Time limit of a process without an explicit one.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(100);
 
 /// Longest wait of a reader for output.
 const TURN: Duration = Duration::from_secs(60);

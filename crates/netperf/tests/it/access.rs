@@ -101,13 +101,16 @@ fn key_holders_are_served() {
     let folder = Scratch::new();
     let (key, _) = keys(&folder);
     let server = server(&["--key-file", &key]);
-    for test in ["TCP_STREAM", "TCP_RR", "UDP_RR", "UDP_STREAM", "REM_CPU"] {
-        client(
-            &server,
-            &["-t", test, "--time", "300ms", "--key-file", &key],
-        )
-        .run()
-        .expect_clean();
+    for (test, amount) in [
+        ("TCP_STREAM", "-1000000"),
+        ("TCP_RR", "-50"),
+        ("UDP_RR", "-50"),
+        ("UDP_STREAM", "-100000"),
+        ("REM_CPU", "1"),
+    ] {
+        client(&server, &["-t", test, "-l", amount, "--key-file", &key])
+            .run()
+            .expect_clean();
     }
     // Several control connections, several tests on one, and an unneeded passphrase.
     let words = [

@@ -282,7 +282,7 @@ pub(crate) fn run(server: &Netserver, case: &str, privileged: bool) -> Finished 
         "-t TCP_RR"
     };
     // A busy machine may answer nothing in a short time.
-    let counted = test.contains("_RR") || case.contains("_RR");
+    let counted = !test.is_empty() || case.contains("_RR") || case.contains("TCP_CC");
     let length = if counted { "-l -50" } else { "--time 50ms" };
     let words = format!("--json -H 127.0.0.1 -p {port} {length} {test} {case}");
     invocation(privileged).args(words.split_whitespace()).run()
@@ -441,7 +441,7 @@ fn a_comparison_with_a_congestion_control_that_is_not_permitted_fails() {
     };
     let server = ours!().serve();
     let port = server.port();
-    let test = format!("-H 127.0.0.1 -p {port} -t TCP_RR --time 50ms");
+    let test = format!("-H 127.0.0.1 -p {port} -t TCP_RR -l -50");
     for asked in ["--congestion", "-- -K"] {
         let words =
             format!("run --pairs 1 -- {test} {asked} {restricted}, --vs {test} {asked} reno,");

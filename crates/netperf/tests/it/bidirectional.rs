@@ -47,16 +47,15 @@ fn the_sum_is_of_both(values: &Values) {
 fn both_ends_count_the_same_in_each_direction_of_one_connection() {
     let server = ours!().serve_with_rings();
     for options in [
-        "-t TCP_STREAM --time 300ms -c -C",
-        "-t TCP_MAERTS --time 300ms",
-        "-t TCP_STREAM --time 300ms -- -m 100 -M 1000",
-        "-t OMNI --time 300ms",
-        "-t TCP_STREAM --time 300ms -b 3 -w 1ms",
-        "-t STREAM_STREAM --time 300ms",
+        "-t TCP_MAERTS --count 2000000",
+        "-t TCP_STREAM --count 20000 -- -m 100 -M 1000",
+        "-t OMNI --count 2000000",
+        "-t TCP_STREAM --time 1 -b 3 -w 1ms -c -C",
+        "-t STREAM_STREAM --count 2000000",
     ] {
         // The Unix-domain tests have no selectors.
         if options.contains("STREAM_STREAM") {
-            let words = "-t OMNI --time 300ms -- -T unix";
+            let words = "-t OMNI --count 2000000 -- -T unix";
             all_arrived(&measured(&server, "same", words));
             let text = run(&server, "same", options).expect_clean().stdout;
             assert!(text.contains("from netserver"), "{text}");
@@ -87,7 +86,7 @@ fn an_amount_is_met_in_each_direction() {
 fn each_way_to_wait_moves_data_both_ways() {
     // A time ends some of them.
     let timed = [("poll", "same"), ("epoll", "separate"), ("uring", "same")];
-    each_way_to_wait(|method, over| timed.contains(&(method, over)).then_some("500ms"));
+    each_way_to_wait(|method, over| timed.contains(&(method, over)).then_some("1"));
 }
 
 #[test]
@@ -121,7 +120,7 @@ fn each_way_to_wait(time: impl Fn(&str, &str) -> Option<&'static str>) {
             the_sum_is_of_both(&values);
         }
         if method == "uring" {
-            let words = format!("--io uring -t OMNI --time 300ms -- -T unix -k {CALLS}");
+            let words = format!("--io uring -t OMNI --count 2000000 -- -T unix -k {CALLS}");
             let values = run(&server, "same", &words).expect_clean().values();
             for end in ["LOCAL", "REMOTE"] {
                 // One call of the kernel for each message.
@@ -140,7 +139,11 @@ const CALLS: &str =
 #[test]
 fn each_direction_may_have_a_connection_of_its_own() {
     let server = ours!().serve_with_rings();
-    let values = measured(&server, "separate", "-t TCP_STREAM --time 300ms -c -C");
+    let values = measured(
+        &server,
+        "separate",
+        "-t TCP_STREAM --time 1 -b 3 -w 1ms -c -C",
+    );
     assert_eq!(values.text("BIDIRECTIONAL"), "separate");
     all_arrived(&values);
     let values = measured(
@@ -156,7 +159,7 @@ fn each_direction_may_have_a_connection_of_its_own() {
 #[test]
 fn datagrams_go_both_ways_over_one_socket_and_what_is_lost_is_told_for_each() {
     let server = ours!().serve_with_rings();
-    let options = "-t UDP_STREAM --time 300ms --sequence -- -m 1000";
+    let options = "-t UDP_STREAM --count 300000 --sequence -- -m 1000";
     let values = measured(&server, "same", options);
     for (sender, receiver) in [("LOCAL", "REMOTE"), ("REMOTE", "LOCAL")] {
         let count = |end: &str, name: &str| values.count(&format!("{end}_{name}"));

@@ -30,7 +30,7 @@ fn both_ends_count_the_same_over_one_connection_for_each_flow() {
         let values = measured(
             &server,
             &format!(
-                "-t TCP_STREAM --time 400ms --bidirectional same --flows {flows} --threads {threads}"
+                "-t TCP_STREAM --count 4000000 --bidirectional same --flows {flows} --threads {threads}"
             ),
         );
         values.arrived_both_ways();
@@ -82,7 +82,7 @@ fn a_ring_of_each_flow_moves_both_directions() {
         assert_eq!(values.count("REMOTE_BYTES_SENT"), 5_000_003);
         assert_eq!(values.count("LOCAL_THREADS"), 3);
         // Little is under way when the time is over, so that all of it counts.
-        let words = format!("-t TCP_STREAM --time 400ms {flows} -- -s 65536 -S 65536");
+        let words = format!("-t TCP_STREAM --time 1 -b 3 -w 1ms {flows} -- -s 65536 -S 65536");
         let values = measured(&server, &words);
         if over == "same" {
             values.arrived_both_ways();
@@ -101,7 +101,7 @@ fn a_time_ends_flows_with_a_connection_for_each_direction() {
     let server = ours!().serve_with_rings();
     let values = measured(
         &server,
-        "-t TCP_STREAM --time 400ms --bidirectional separate --flows 4 --threads 2",
+        "-t TCP_STREAM --time 1 -b 3 -w 1ms --bidirectional separate --flows 4 --threads 2",
     );
     values.moved_both_ways();
     assert_eq!(values.text("BIDIRECTIONAL"), "separate");
@@ -151,7 +151,7 @@ fn other_transports_and_ways_to_wait_go_both_ways_as_well() {
         ("-t TCP_STREAM --place pack", "-m 100 -M 1000"),
     ] {
         let words = format!(
-            "{options} --time 200ms --bidirectional same --flows 3 -- -k {SELECTED} {behind}"
+            "{options} --count 300000 --bidirectional same --flows 3 -- -k {SELECTED} {behind}"
         );
         let values = run(&server, &words).expect_clean().values();
         values.arrived_both_ways();

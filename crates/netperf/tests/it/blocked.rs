@@ -86,7 +86,7 @@ fn datagrams_that_all_get_lost_are_a_failure_netns() {
         let advice = ": open that port, or use --one-port\n";
         assert!(stderr.ends_with(advice), "{stderr}");
     }
-    wall.run("-t UDP_RR --time 300ms --one-port").expect_clean();
+    wall.run("-t UDP_RR -l -50 --one-port").expect_clean();
 }
 
 #[test]

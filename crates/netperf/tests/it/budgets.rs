@@ -148,7 +148,7 @@ fn a_test_gives_back_what_it_took() {
         run(&server, "-t UDP_RR --count 1 -P 0").expect_clean();
     }
     // Several tests of one session.
-    run(&server, "-t TCP_MAERTS --time 50ms -i 3,2 -P 0 -- -m 64K").expect_exit(0);
+    run(&server, "-t TCP_MAERTS -l -100000 -i 3,2 -P 0 -- -m 64K").expect_exit(0);
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn threat_model_flows_threads_and_ports_of_a_test_are_limited() {
         "--max-ports",
         "3,4",
     ]);
-    run(&server, "-t TCP_RR --flows 4 --time 50ms -P 0").expect_clean();
+    run(&server, "-t TCP_RR --flows 4 -l -40 -P 0").expect_clean();
     is_refused(
         &server,
         "-t TCP_RR --flows 5 --time 50ms",

@@ -162,7 +162,7 @@ fn threat_model_a_long_reply_of_an_agent_loses_that_agent_alone() {
     );
     fs::write(lab.folder.path().join("hosts"), hosts).expect("a file");
     let plan = "pattern = \"pairs\"\ntest = \"TCP_RR\"\noptions = [\"--rate\", \"100\"]\n\
-                window = 0.2\nwarmup = 0.1\ncooldown = 0.1\n";
+                window = 2\nwarmup = 2\ncooldown = 0.1\nsilence = 30\n";
     fs::write(lab.folder.path().join("plan.toml"), plan).expect("a file");
     let port = server::free_port();
     let mut running = Invocation::new(&ours!().netperf)

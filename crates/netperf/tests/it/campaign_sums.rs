@@ -10,7 +10,7 @@ use crate::campaign_hosts::document;
 fn sums_of_a_campaign_are_those_of_its_cells_with_the_cpu_time_of_all_members() {
     let agents = Agents::new(3);
     let plan = "pattern = \"incast\"\ntest = \"TCP_RR\"\noptions = [\"-c\", \"-C\", \"--rate\", \
-                \"200\"]\nwindow = 0.5\nwarmup = 2\ncooldown = 0.1\nsilence = 30\nrepeat = 2\n";
+                \"200\"]\nwindow = 2\nwarmup = 2\ncooldown = 0.1\nsilence = 30\nrepeat = 2\n";
     let found = document(agents.campaign(plan).run(), 0);
     let (sums, cells) = (&found["sums"], found["cells"].as_array().expect("cells"));
     for round in [0, 1] {

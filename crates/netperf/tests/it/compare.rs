@@ -317,7 +317,7 @@ fn two_configurations_whose_figures_differ_in_meaning_are_refused_before_the_fir
 fn values_of_an_option_run_in_turn_and_are_compared_with_the_first() {
     let scratch = Scratch::new();
     let words =
-        "run --json --pairs 2 --keep runs --vary request-size=1,100,1000 -- -t TCP_RR --time 50ms";
+        "run --json --pairs 2 --keep runs --vary request-size=1,100,1000 -- -t TCP_RR -l -50";
     let words: Vec<&str> = words.split(' ').collect();
     let found = netperf(&scratch, &words).expect_exit(5);
     let document: Value = serde_json::from_str(&found.stdout).expect("a document");
@@ -374,8 +374,8 @@ fn two_configurations_run_in_turn_and_are_kept() {
     let found = netperf(
         &scratch,
         &[
-            "run", "--pairs", "2", "--keep", "runs", "--", "-t", "TCP_RR", "--time", "50ms",
-            "--vs", "-t", "TCP_RR", "--time", "50ms", "--", "-r", "2,2",
+            "run", "--pairs", "2", "--keep", "runs", "--", "-t", "TCP_RR", "-l", "-50", "--vs",
+            "-t", "TCP_RR", "-l", "-50", "--", "-r", "2,2",
         ],
     );
     assert_eq!(

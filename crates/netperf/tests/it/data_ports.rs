@@ -92,7 +92,7 @@ fn every_transport_over_ip_uses_a_port_of_the_range() {
             // The kernel may give the port of MPTCP back later than its session ends.
             let free = || (range.first..=range.last).any(|port| occupy(port).is_ok());
             assert!(eventually(PATIENCE, free), "{transport}");
-            let options = format!("--time 100ms -t OMNI -- -T {transport} -d {direction} -m 1000");
+            let options = format!("-l -500 -t OMNI -- -T {transport} -d {direction} -m 1000");
             let finished = run(&ours!(), &server, &options);
             // Not every kernel has every transport.
             if finished.status.code() == Some(3) {
@@ -105,7 +105,7 @@ fn every_transport_over_ip_uses_a_port_of_the_range() {
         }
     }
     assert!(served >= 8, "TCP, UDP, UDP-Lite and TLS are always there");
-    let finished = run(&ours!(), &server, "--time 100ms -t TCP_CRR");
+    let finished = run(&ours!(), &server, "-l -50 -t TCP_CRR");
     assert!(range.contains(port_of(&finished)), "{}", finished.account());
     let finished = run(&ours!(), &server, "-t TCP_STREAM -- --data-port ,9");
     assert_eq!(finished.status.code(), Some(3), "{}", finished.account());
@@ -154,7 +154,7 @@ fn stock_clients_use_the_range() {
 fn each_flow_of_datagrams_has_a_port_of_the_range() {
     let range = DataPortRange::free(4).leave(3);
     let server = range.serve();
-    let all = "-t UDP_RR --time 100ms --flows";
+    let all = "-t UDP_RR -l -50 --flows";
     let finished = run(&ours!(), &server, &format!("{all} 3"));
     assert!(finished.status.success(), "{}", finished.account());
     let finished = run(&ours!(), &server, &format!("{all} 4"));
@@ -165,7 +165,7 @@ fn each_flow_of_datagrams_has_a_port_of_the_range() {
         finished.account()
     );
     // Connections share a port.
-    let finished = run(&ours!(), &server, "-t TCP_RR --time 100ms --flows 9");
+    let finished = run(&ours!(), &server, "-t TCP_RR -l -50 --flows 9");
     assert!(finished.status.success(), "{}", finished.account());
 }
 
@@ -246,7 +246,7 @@ fn a_data_port_that_is_taken_is_refused() {
         assert_eq!(finished.stderr.lines().count(), 1, "{}", finished.account());
     };
     for test in ["TCP_RR", "UDP_RR"] {
-        let options = format!("--time 100ms -i 3,3 -t {test} -- -P ,{port}");
+        let options = format!("-l -50 -i 3,3 -t {test} -- -P ,{port}");
         let finished = run(&ours!(), &server, &options);
         assert!(finished.status.success(), "{}", finished.account());
         assert!((port_of(&finished) - f64::from(port)).abs() < 0.5);

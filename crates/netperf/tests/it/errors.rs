@@ -305,7 +305,7 @@ fn told(options: &[&str], status: i32) -> String {
     let server = ours!().serve();
     let run = ours!()
         .client_of(&server)
-        .args(["--time", "100ms", "-t", "TCP_RR"])
+        .args(["-l", "-50", "-t", "TCP_RR"])
         .args(options)
         .run();
     assert_eq!(run.status.code(), Some(status), "{}", run.account());

@@ -10,7 +10,7 @@ use netperf_testkit::{Invocation, Netserver, Place, eventually, is_closed, ours,
 use netperf_wire::{FRAME_LEN, Frame, Header, RemoteErrno, RequestKind};
 use serde_json::Value;
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A netserver that says everything.
 struct Target {

@@ -63,6 +63,14 @@ const TESTS: [(&str, bool, bool); 3] = [
     ("TCP_RR", true, true),
 ];
 
+/// An amount of which 2,000 flows have a share.
+fn amount(test: &str) -> &'static str {
+    match test {
+        "TCP_RR" => "-4000",
+        _ => "-4000000",
+    }
+}
+
 #[test]
 fn both_ends_count_the_same_whatever_the_number_of_flows_and_threads() {
     let server = ours!().serve();
@@ -70,7 +78,8 @@ fn both_ends_count_the_same_whatever_the_number_of_flows_and_threads() {
         for flows in [1, 7, 64] {
             for threads in [1, 2] {
                 let words = format!(
-                    "-t {test} --time 100ms --flows {flows} --threads {threads} -- -k {SELECTION}"
+                    "-t {test} -l {} --flows {flows} --threads {threads} -- -k {SELECTION}",
+                    amount(test)
                 );
                 let finished = run(&server, &words).expect_clean();
                 let (values, account) = (finished.values(), finished.account());
@@ -99,13 +108,13 @@ fn ipv6() -> bool {
 fn flows_run_over_ipv6_and_over_other_transports_than_tcp() {
     let server = ours!().serve();
     if ipv6() {
-        let words = format!("-t TCP_RR --time 100ms --flows 5 -- -k {SELECTION}");
+        let words = format!("-t TCP_RR -l -500 --flows 5 -- -k {SELECTION}");
         let finished = client(&server, "::1", &words).run().expect_clean();
         agree(&finished.values(), true, true, &finished.account());
     }
     for transport in ["unix", "unix-seqpacket"] {
         let words = format!(
-            "-t OMNI --time 100ms --flows 5 -- -T {transport} -d send|recv -r 8,8 -k {SELECTION}"
+            "-t OMNI -l -500 --flows 5 -- -T {transport} -d send|recv -r 8,8 -k {SELECTION}"
         );
         let finished = run(&server, &words).expect_clean();
         agree(&finished.values(), true, true, &finished.account());
@@ -117,7 +126,10 @@ fn two_thousand_flows_are_opened_served_and_closed() {
     let _slot = machine::slot();
     let server = ours!().serve();
     for (test, sends, receives) in TESTS {
-        let words = format!("-t {test} --time 100ms --flows 2000 -- -k {SELECTION}");
+        let words = format!(
+            "-t {test} -l {} --flows 2000 -- -k {SELECTION}",
+            amount(test)
+        );
         let finished = run(&server, &words).expect_clean();
         agree(&finished.values(), sends, receives, &finished.account());
         assert_eq!(finished.values().count("FLOWS"), 2000);
@@ -578,8 +590,8 @@ fn both_ends_of_many_flows_have_a_flow_label() {
         return;
     }
     let server = ours!().serve();
-    for test in ["UDP_STREAM", "UDP_RR"] {
-        let words = format!("-t {test} --time 50ms --flows 2 --flow-label 74565 --json");
+    for test in ["UDP_STREAM -l -200000", "UDP_RR -l -50"] {
+        let words = format!("-t {test} --flows 2 --flow-label 74565 --json");
         let finished = client(&server, "::1", &words).run().expect_clean();
         let document = document(&finished);
         for end in ["local", "remote"] {

@@ -194,7 +194,7 @@ fn a_transport_that_is_off_is_named_with_the_way_out() {
     let way_out = "netserver --transports unix permits them";
     assert!(refused.stderr.contains(way_out), "{}", refused.account());
     client()
-        .args(["-t", "TCP_RR", "--time", "100ms", "-P", "0"])
+        .args(["-t", "TCP_RR", "-l", "-50", "-P", "0"])
         .run()
         .expect_clean();
     let listed = client().args(["--list", "--json"]).run().expect_clean();

@@ -263,7 +263,7 @@ fn two_writers_at_once_lose_nothing_either() {
 /// A short run with a private netserver.
 fn measured(folder: &Scratch, words: &[&str]) -> Finished {
     Invocation::new(&ours!().netperf)
-        .args(["-t", "TCP_RR", "--time", "200ms"])
+        .args(["-t", "TCP_RR", "-l", "-200"])
         .args(words)
         .folder(folder.path())
         .env("XDG_DATA_HOME", folder.path())

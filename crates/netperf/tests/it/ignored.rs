@@ -151,7 +151,7 @@ fn the_banner_names_no_cpu_to_which_netperf_is_not_bound() {
     let server = ours!().serve();
     let port = server.port();
     for (cpu, is_named) in [("0,", true), ("99999,", false)] {
-        let words = format!("-H 127.0.0.1 -p {port} -t TCP_RR --time 50ms -T {cpu}");
+        let words = format!("-H 127.0.0.1 -p {port} -t TCP_RR -l -50 -T {cpu}");
         let finished = invocation(true).args(words.split_whitespace()).run();
         let finished = finished.expect_exit(0);
         assert_eq!(

@@ -191,7 +191,7 @@ fn a_netserver_whose_port_of_udp_is_taken_goes_without() {
         Invocation::new(&ours!().netperf)
             .args(["-H", "127.0.0.1", "-p", &port])
             .args(["--one-port", "-t", test])
-            .args(["--time", "300ms", "-P", "0"])
+            .args(["-l", "-50", "-P", "0"])
             .run()
     };
     netperf("TCP_RR").expect_clean();

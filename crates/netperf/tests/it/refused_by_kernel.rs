@@ -56,7 +56,7 @@ fn io_uring_is_refused_at_the_end_whose_kernel_denies_it() {
     let words = "-t TCP_RR --time 300ms --io blocking,uring";
     is_refused(run(&denied, words), "netserver on 127.0.0.1");
     // It goes on to serve what it can.
-    run(&denied, "-t TCP_RR --time 300ms").expect_clean();
+    run(&denied, "-t TCP_RR -l -50").expect_clean();
 }
 
 #[test]

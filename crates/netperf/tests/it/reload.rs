@@ -18,7 +18,7 @@ const OLD: &str = "0123456789abcdef0123456789abcdef";
 const NEW: &str = "fedcba9876543210fedcba9876543210";
 /// A text of settings without a space at its ends, as long as a key has to be.
 const SETTINGS: &str = "max-sessions = 7\nidle-time = 77";
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn private(path: &Path, text: &str) {
     let mut options = std::fs::OpenOptions::new();

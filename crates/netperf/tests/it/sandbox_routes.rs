@@ -485,6 +485,8 @@ fn threat_model_acts_that_no_test_needs_are_refused_by_every_route() {
         .args(["sandbox_routes::inside", "--exact", "--nocapture"])
         .env(FOLDER, &folder)
         .env("TMPDIR", folder.join("tmp"))
+        // Some 400 processes.
+        .patience(4 * WITHIN)
         .run()
         .expect_exit(0);
     let held = finished.stdout.contains("walls held");

@@ -10,7 +10,7 @@ use netperf_testkit::process::succeeds;
 use netperf_testkit::server::{free_port, on_free_port};
 use netperf_testkit::{Invocation, Running, Scratch, eventually, ours, procfs, require};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// netserver behind the words of a shell, and its port.
 fn behind(shell: &str, program: &Path, options: &[&str]) -> (Running, u16) {

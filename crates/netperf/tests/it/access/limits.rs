@@ -163,7 +163,7 @@ fn max_send_rate_limits_what_netserver_sends() {
 #[test]
 fn a_connection_for_each_transaction_which_no_rate_holds_is_refused_where_there_is_one() {
     let server = server(&["--max-send-rate", "8M"]);
-    let run = |test| client(&server, &["-t", test, "--time", "200ms", "-P", "0"]).run();
+    let run = |test| client(&server, &["-t", test, "-l", "-20", "-P", "0"]).run();
     let why = "this test cannot be held to 8000000 bits per second (--max-send-rate)";
     is_refused(&run("TCP_CRR"), why);
     is_noted(&server, "denied=send-rate");

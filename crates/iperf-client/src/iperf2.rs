@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use netperf_iperf2::options::Iperf2Args;
+use netperf_measure::clock;
 use netperf_model::iperf2::Iperf2Direction;
 use netperf_os::resolve::{Want, resolve};
 use netperf_os::{Type, alarm, wait};
@@ -94,13 +95,28 @@ pub fn run(mut args: Iperf2Args) -> ExitCode {
         }
     };
     rows.head(Some(&client), &args.host);
-    if let Some(delay) = args.delay {
-        wait::sleep(delay);
-    }
+    pause(&args);
     if let Some(connections) = args.connections {
         return connect_again(&args, &options, remote, &rows, connections - 1);
     }
     test(&client, &mut rows)
+}
+
+/// Waits before the first write, if that is asked for.
+fn pause(args: &Iperf2Args) {
+    if let Some(delay) = args.delay {
+        wait::sleep(delay);
+    }
+    let Some(start) = args.start else {
+        return;
+    };
+    match start.checked_sub(clock::since_epoch()) {
+        Some(left) => wait::sleep(left),
+        None => err(&format!(
+            "iperf: warning - --txstart-time {} is over: the test starts at once\n",
+            start.as_secs_f64()
+        )),
+    }
 }
 
 /// Opens and closes further connections (`--connect-only`).

@@ -95,6 +95,8 @@ pub struct Iperf2Args {
     pub connect_retries: u32,
     /// `--txdelay-time`: time between connect and the first write.
     pub delay: Option<Duration>,
+    /// `--txstart-time`: time of the first write since 1970.
+    pub start: Option<Duration>,
     /// `-F`: a file that is sent.
     pub input_file: Option<String>,
     /// `-I`: standard input is sent, and no file.
@@ -400,7 +402,6 @@ mod tests {
             "iperf -c H -b 1m",
             "iperf -c H -u -l 100000",
             "iperf -c H -p 0",
-            "iperf -c H -S 256",
             "iperf -c H --tcp",
             "iperf -u",
             "iperf -c H -C -R",
@@ -434,7 +435,6 @@ mod tests {
         ERROR: option -b and -l of 131072 are incompatible, consider setting -l to 125000 or lower
         iperf: -l 100000: a datagram has 4 to 65507 bytes
         Invalid value of '0' for -p: a port
-        Invalid value of '256' for -S: 0 to 255, 0x00 to 0xff, or a name such as ef
         iperf: option '--tcp' is ambiguous; possibilities: '--tcp-congestion' '--tcp-write-times' '--tcp-quickack' '--tcp-rx-window-clamp' '--tcp-write-prefetch'
         iperf: -c HOST is missing: the server
         iperf: -C sends no header, which -R, -d, -r and --full-duplex need
@@ -463,6 +463,7 @@ mod tests {
             "iperf -c H -s --no-connect-sync -l 5x",
             "iperf -s -b 1m -R --trip-times -n 5 -F file",
             "iperf -s --histograms=100u,1000 --udp-histogram",
+            "iperf -c H -S 256 -i f -i 0.00001",
         ];
         let warnings = lines.iter().flat_map(|line| match read(line) {
             Ok(Iperf2Command::Client(args) | Iperf2Command::Server(args)) => args.warnings,
@@ -488,7 +489,34 @@ mod tests {
         option -F is not valid for server mode
         option --histograms has no effect
         option --udp-histograms has no effect
+        Invalid --tos value of 256: 0 to 255, 0x00 to 0xff, or a name such as ef; not set
+        -i f: no rows of frames are printed
+        interval too small, increasing to 0.1000 milliseconds.
         "#);
+    }
+
+    #[test]
+    fn values_of_the_original_mean_what_they_mean_there() {
+        let rate = |text: &str| args(&format!("iperf -c H --fq-rate {text}")).plan.fq_rate;
+        let rates = ["100m", "100M", "100kbit", "1.5M", "5000000", "1GB"].map(rate);
+        let expected = [
+            100_000_000,
+            800_000_000,
+            100_000,
+            12_000_000,
+            5_000_000,
+            8_000_000_000,
+        ];
+        assert_eq!(rates, expected.map(Some));
+        assert_eq!(args("iperf -c H -l 0").plan.length, None);
+        let interval = |text: &str| args(&format!("iperf -c H -i {text}")).interval;
+        let micros = |micros| Some(Duration::from_micros(micros));
+        assert_eq!(
+            ["0.001", "0.00001", "0", "f"].map(interval),
+            [micros(1000), micros(100), None, None]
+        );
+        let start = args("iperf -c H --txstart-time 1700000000.5").start;
+        assert_eq!(start, Some(Duration::from_millis(1_700_000_000_500)));
     }
 
     #[test]
@@ -566,6 +594,7 @@ mod tests {
               --local-only      hosts of connected networks only
               --connect-retries N  connect again so often
               --txdelay-time SECONDS  time between connect and the first write
+              --txstart-time SECONDS  time of the first write, in seconds since 1970
           -V, --ipv6_domain     IPv6
           -R, --reverse         the server sends
           -d, --dualtest        both send at once, on connections of their own
@@ -580,7 +609,7 @@ mod tests {
           -X, --peer-detect     wait for the answer to the header
               --trip-times      compare times of sending and of arrival: both clocks are the same
               --no-udp-fin      await no report
-              --fq-rate RATE    rate enforced by the kernel
+              --fq-rate RATE    rate enforced by the kernel (m: bit/s, M: byte/s)
           -f, --format [bkmgtBKMGTaA]  unit of the values
           -y, --reportstyle C   lines of comma-separated values
           -x, --reportexclude [CDSV]  leave out connection, data, settings or server report

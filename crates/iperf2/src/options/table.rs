@@ -118,6 +118,18 @@ fn set_segment(args: &mut Iperf2Args, value: &mut TypedValue<'_>) -> Result<(), 
     Ok(())
 }
 
+/// Sets the type of service. The original goes on without one that is wrong.
+fn set_tos(args: &mut Iperf2Args, value: &mut TypedValue<'_>) -> Result<(), String> {
+    match tos(value.text) {
+        Some(tos) => args.plan.tos = Some(tos),
+        None => value.warn(format!(
+            "Invalid --tos value of {}: 0 to 255, 0x00 to 0xff, or a name such as ef; not set",
+            value.text
+        )),
+    }
+    Ok(())
+}
+
 /// Sets the lines that are left out.
 fn set_left_out(args: &mut Iperf2Args, value: &mut TypedValue<'_>) -> Result<(), String> {
     for letter in value.text.chars() {
@@ -154,7 +166,11 @@ const TABLE: &[Iperf2Option] = &[
         Value(|args, value| { args.plan.rate = Some(value.rate()?); Ok(()) }),
         "rate of each stream in bit/s, or datagrams per second (50pps)"),
     Iperf2Option(Both, "-l, --len", "BYTES",
-        Value(|args, value| value.set_bytes(&mut args.plan.length)),
+        Value(|args, value| {
+            value.set_bytes(&mut args.plan.length)?;
+            args.plan.length = args.plan.length.filter(|bytes| *bytes > 0);
+            Ok(())
+        }),
         "size of a block or datagram (default 128K, 1470)"),
     Iperf2Option(Both, "-P, --parallel", "N", Value(set_streams),
         "streams; of a server: how many it serves"),
@@ -169,7 +185,7 @@ const TABLE: &[Iperf2Option] = &[
     Iperf2Option(Both, "-m, --print_mss", "", Flag(|args| &mut args.shows_segment),
         "print the segment size"),
     Iperf2Option(Both, "-S, --tos", "N",
-        Value(|args, value| value.set(&mut args.plan.tos, tos, "0 to 255, 0x00 to 0xff, or a name such as ef")),
+        Value(set_tos),
         "type of service: a number, or a name such as af11 or ef"),
     Iperf2Option(Both, "-Z, --tcp-congestion", "NAME", Value(set_congestion), "congestion control"),
     Iperf2Option(Both, "--linux-congestion", "NAME", Value(set_congestion), ""),
@@ -196,6 +212,9 @@ const TABLE: &[Iperf2Option] = &[
     Iperf2Option(Client, "--txdelay-time", "SECONDS",
         Value(|args, value| { args.delay = Some(value.seconds()?); Ok(()) }),
         "time between connect and the first write"),
+    Iperf2Option(Client, "--txstart-time", "SECONDS",
+        Value(|args, value| { args.start = Some(value.seconds_since_1970()?); Ok(()) }),
+        "time of the first write, in seconds since 1970"),
     Iperf2Option(Both, "-V, --ipv6_domain", "", Flag(|args| &mut args.plan.ipv6), "IPv6"),
     Iperf2Option(Client, "-R, --reverse", "", Direction(Iperf2Direction::Reverse), "the server sends"),
     Iperf2Option(Client, "-d, --dualtest", "", Direction(Iperf2Direction::Dual),
@@ -227,8 +246,8 @@ const TABLE: &[Iperf2Option] = &[
     Iperf2Option(Client, "--no-udp-fin", "", Flag(|args| &mut args.plan.no_udp_fin),
         "await no report"),
     Iperf2Option(Client, "--fq-rate", "RATE",
-        Value(|args, value| { args.plan.fq_rate = Some(value.size()?); Ok(()) }),
-        "rate enforced by the kernel"),
+        Value(|args, value| { args.plan.fq_rate = Some(value.pacing_rate()?); Ok(()) }),
+        "rate enforced by the kernel (m: bit/s, M: byte/s)"),
     Iperf2Option(Both, "-f, --format", "[bkmgtBKMGTaA]",
         Value(|args, value| { args.unit = value.unit(); Ok(()) }),
         "unit of the values"),
@@ -247,7 +266,7 @@ const TABLE: &[Iperf2Option] = &[
         Optional(|_, value| { value.warn_without_effect(); Ok(()) }), ""),
     Iperf2Option(Both, "--tcp-rx-window-clamp, --permit-key-timeout", "BYTES", Passed, ""),
     Iperf2Option(Both, "--permit-key, --tap-dev, --burst-period, --burst-size", "VALUE", Refused, ""),
-    Iperf2Option(Both, "--isochronous, --ipg, --tcp-write-prefetch, --txstart-time", "VALUE", Refused, ""),
+    Iperf2Option(Both, "--isochronous, --ipg, --tcp-write-prefetch", "VALUE", Refused, ""),
     Iperf2Option(Both, "--bounceback-hold, --bounceback-period", "VALUE", Refused, ""),
     Iperf2Option(Both, "--bounceback, --bounceback-congest, --near-congestion", "", Refused, ""),
     Iperf2Option(Both, "--incr-dstip, --incr-dstport, --incr-srcip, --incr-srcport", "", Refused, ""),

@@ -144,16 +144,28 @@ impl<'a> TypedValue<'a> {
         time.ok_or_else(|| self.invalid("seconds"))
     }
 
-    /// The time of an interval; `None` for 0.
+    /// A time since 1970.
+    pub(super) fn seconds_since_1970(&mut self) -> Result<Duration, String> {
+        let (seconds, rest) = self.number("seconds since 1970")?;
+        self.pass(rest, &[]);
+        let time = Duration::try_from_secs_f64(seconds).ok();
+        time.ok_or_else(|| self.invalid("seconds since 1970"))
+    }
+
+    /// The time of an interval; `None` for 0, and for the frames of a video.
     pub(super) fn interval(&mut self) -> Result<Option<Duration>, String> {
+        const SHORTEST: Duration = Duration::from_micros(100);
         let text = self.text;
-        let wrong = || format!("Invalid value of '{text}' for -i interval");
-        let time = self.seconds().map_err(|_| wrong())?;
-        match time.as_millis() {
-            0 if time.is_zero() => Ok(None),
-            0..5 => Err(wrong()),
-            _ => Ok(Some(time)),
+        if ["f", "F"].contains(&text) {
+            self.warn(format!("-i {text}: no rows of frames are printed"));
+            return Ok(None);
         }
+        let time = self.seconds();
+        let time = time.map_err(|_| format!("Invalid value of '{text}' for -i interval"))?;
+        if time < SHORTEST && !time.is_zero() {
+            self.warn("interval too small, increasing to 0.1000 milliseconds.".to_owned());
+        }
+        Ok((!time.is_zero()).then(|| time.max(SHORTEST)))
     }
 
     /// A number of bytes, or of bits per second.
@@ -165,6 +177,22 @@ impl<'a> TypedValue<'a> {
             rest,
             &["b", "ib", "byte", "bytes", "bit", "bits", "bps"],
         )
+    }
+
+    /// A rate of the kernel, bits per second: a capital letter counts bytes.
+    pub(super) fn pacing_rate(&mut self) -> Result<u64, String> {
+        let (number, rest) = self.number("a rate, such as 10m")?;
+        let counts_bytes = rest.starts_with(['K', 'M', 'G']);
+        let rest = rest.to_ascii_lowercase();
+        let known = [
+            "b", "bit", "bits", "bps", "bit/s", "bits/s", "byte", "bytes", "pps",
+        ];
+        let bits = self.scaled(number, &rest, &known)?;
+        Ok(if counts_bytes {
+            bits.saturating_mul(8)
+        } else {
+            bits
+        })
     }
 
     /// A number with its factor, followed by letters of which `known` mean nothing.

@@ -94,7 +94,8 @@ pub fn run(args: &Iperf3Client) -> ExitCode {
     }
     if let Some(cpu) = args.common.affinity.0 {
         if let Err(error) = process::bind_to_cpu(cpu) {
-            return fail(&format!("error - unable to set CPU affinity: {error}"));
+            let why = system_text(&error);
+            return fail(&format!("error - unable to set CPU affinity: {why}"));
         }
     }
     let user = match args.login.as_ref().map(Iperf3User::new).transpose() {

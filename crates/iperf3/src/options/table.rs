@@ -182,15 +182,19 @@ pub(super) static TABLE: &[Iperf3Option] = &[
         read.client.parameters.fqrate = value.rate()?;
         Ok(())
     }), "rate that the kernel enforces, bit/s"),
+    option(Client, ' ', "no-fq-socket-pacing", Optional("", |read, _| {
+        read.client.parameters.fqrate = 0;
+        Ok(())
+    }), "no rate that the kernel enforces"),
     option(Client, 't', "time", Value("SECONDS", set_time), "time (default 10)"),
     option(Client, 'n', "bytes", Value("BYTES", |read, value| {
-        read.client.bytes = Some(value.size()?);
+        read.client.bytes = Some(value.size()?).filter(|bytes| *bytes > 0);
         Ok(())
-    }), "bytes instead of a time"),
+    }), "bytes instead of a time (0: none)"),
     option(Client, 'k', "blockcount", Value("N", |read, value| {
-        read.client.blocks = Some(value.size()?);
+        read.client.blocks = Some(value.size()?).filter(|blocks| *blocks > 0);
         Ok(())
-    }), "blocks instead of a time"),
+    }), "blocks instead of a time (0: none)"),
     option(Client, 'l', "length", Value("BYTES", |read, value| {
         read.client.length = Some(value.small(1 << 20, "block size too large (maximum = 1048576 bytes)")?);
         Ok(())

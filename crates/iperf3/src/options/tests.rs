@@ -224,6 +224,33 @@ fn values_are_read_as_the_original_reads_them() {
 }
 
 #[test]
+fn an_amount_of_0_is_none() {
+    for line in ["-c h -n 0 -t 3", "-c h -t 3 -k 0", "-c h -k 0 -n 0 -t 3"] {
+        let read = client(line);
+        assert_eq!(
+            (read.bytes, read.blocks, read.time),
+            (None, None, Some(3.0)),
+            "{line}"
+        );
+    }
+    assert_eq!(client("-c h -n 0 -k 10").blocks, Some(10));
+    assert_eq!(parameters(&client("-c h -n 0")).time, 10.0);
+}
+
+#[test]
+fn the_last_option_about_the_rate_of_the_kernel_counts() {
+    let rate = |line: &str| client(line).parameters.fqrate;
+    assert_eq!(rate("-c h --fq-rate 5M"), 5_000_000);
+    assert_eq!(rate("-c h --fq-rate 5M --no-fq-socket-pacing"), 0);
+    assert_eq!(rate("-c h --no-fq --fq-rate 5M"), 5_000_000);
+    let text = read("-c h --no").unwrap_err();
+    assert!(
+        text.contains("'--no-fq-socket-pacing' '--no-delay'"),
+        "{text}"
+    );
+}
+
+#[test]
 fn hosts_may_name_an_interface() {
     let device = client("-c 127.0.0.1%lo -B 127.0.0.2%eth0");
     assert_eq!(device.host, "127.0.0.1");

@@ -176,7 +176,8 @@ fn datagrams_go_both_ways_over_one_socket_and_what_is_lost_is_told_for_each() {
 #[test]
 fn a_signal_ends_both_directions_in_an_orderly_way() {
     let server = ours!().serve_with_rings();
-    let words = format!("-t TCP_STREAM -l 60 -D 0.05 -- -k {SELECTED}");
+    // Little is under way when the signal comes, so that all of it arrives.
+    let words = format!("-t TCP_STREAM -l 60 -D 0.05 -- -s 65536 -S 65536 -k {SELECTED}");
     let mut running = invocation(&server, "same", &words).spawn();
     let patience = netperf_testkit::process::PATIENCE;
     assert!(running.prints("INTERIM_RESULT", patience));

@@ -240,7 +240,8 @@ fn a_signal_ends_all_flows_in_an_orderly_way() {
     let port = server.port().to_string();
     for over in ["same", "separate"] {
         let words = format!(
-            "-t TCP_STREAM -l 60 -D 0.05 --bidirectional {over} --flows 3 -- -k {SELECTED}"
+            "-t TCP_STREAM -l 60 -D 0.05 --bidirectional {over} --flows 3 -- -s 65536 \
+             -S 65536 -k {SELECTED}"
         );
         let running = Invocation::new(&ours!().netperf)
             .args(["-H", "127.0.0.1", "-p", &port])

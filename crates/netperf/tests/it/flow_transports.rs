@@ -46,7 +46,7 @@ fn data_of_many_flows_goes_either_way() {
             ("send -m 1000", "local", "remote"),
             ("recv -m ,1000", "remote", "local"),
         ] {
-            let words = format!("-t OMNI --rate 8M --time 300ms -- -T {transport} -d {way}");
+            let words = format!("-t OMNI --rate 8M --time 1 -- -T {transport} -d {way}");
             let run = measured(&server, &words);
             let [sent, received] = [(sender, "sent_bytes"), (receiver, "received_bytes")]
                 .map(|(end, unit)| run[end][unit].as_u64().expect("bytes"));

@@ -244,7 +244,7 @@ fn no_request_is_lost_from_the_account_whatever_carries_it() {
         let ended = if options.contains(&"-l") {
             [].as_slice()
         } else {
-            &["--time", "300ms"]
+            &["--time", "1"]
         };
         let always = ["-t", test, "--json", "--rate", "1k"];
         let words = [always.as_slice(), ended, options, &["--"], test_options];
@@ -310,9 +310,7 @@ fn data_that_goes_one_way_is_spaced_by_the_end_that_sends() {
             &["-d", "recv", "-T", "udp", "-m", "64,64", "-M", "64,64"],
         ),
     ] {
-        let always = [
-            "-t", test, "--json", "--rate", asked, "--time", "300ms", "--",
-        ];
+        let always = ["-t", test, "--json", "--rate", asked, "--time", "1", "--"];
         let words = [always.as_slice(), test_options];
         let finished = run(&server, &words.concat());
         let document = document(&finished);

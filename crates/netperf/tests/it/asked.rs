@@ -286,7 +286,7 @@ pub(crate) fn run(server: &Netserver, case: &str, privileged: bool) -> Finished 
     let length = if transactions || !test.is_empty() {
         "-l -50"
     } else {
-        "-l -100000"
+        "-l -10000000"
     };
     let words = format!("--json -H 127.0.0.1 -p {port} {length} {test} {case}");
     invocation(privileged).args(words.split_whitespace()).run()

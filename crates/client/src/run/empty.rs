@@ -141,8 +141,8 @@ pub(super) fn cause(
              all full packets, because its MTU is smaller than both ends know (try -- -G 1000)"
         ));
     }
+    let longest = runs.iter().map(|run| run.elapsed).fold(0.0, f64::max);
     if has_connection(plan) {
-        let longest = runs.iter().map(|run| run.elapsed).fold(0.0, f64::max);
         return Some(format!(
             "{what} within {longest:.2} s, though the connection stands: the test was too short \
              for this path or these hosts, or the path loses all packets of this size"
@@ -166,11 +166,15 @@ pub(super) fn cause(
     let fragments = size.filter(|_| !transport.reliable).map(|size| {
         format!(", or the path loses fragments of {size} bytes (use {FULL_PACKET} bytes at most)")
     });
+    let short = (longest < SOON).then(|| {
+        format!(", or a test of {longest:.2} s is too short for this path or these hosts")
+    });
     Some(format!(
-        "{what}: a firewall probably blocks {} {way} port {} of {host}{}",
+        "{what}: a firewall probably blocks {} {way} port {} of {host}{}{}",
         transport.label,
         agreed.data_port,
-        fragments.unwrap_or_default()
+        fragments.unwrap_or_default(),
+        short.unwrap_or_default()
     ))
 }
 
@@ -396,7 +400,20 @@ mod tests {
                 text.contains("a firewall probably blocks") && text.contains("open that port"),
                 "{text}"
             );
+            assert!(!text.contains("too short"), "{text}");
         }
+        // Neither a lost packet nor a busy host is told from a firewall in so short a time.
+        let mut brief = run(sent(9), Some(0));
+        brief.elapsed = 0.05;
+        let plan = plan("netperf -H a -t TCP_CRR");
+        let text = failure(&plan, &hosts, &agreed, &[brief], Surroundings::default());
+        assert_eq!(
+            text.as_deref(),
+            Some(
+                "no transaction was completed: a firewall probably blocks TCP to port 7 of a, or a \
+                 test of 0.05 s is too short for this path or these hosts: open that port"
+            )
+        );
     }
 
     #[test]

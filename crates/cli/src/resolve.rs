@@ -167,11 +167,16 @@ fn plan(args: &Args, test: TestId, environment: &CliEnvironment<'_>) -> Result<T
     })
 }
 
-/// Returns true for bulk data in datagrams that the test could number with `--sequence`.
+/// Returns true for bulk data in datagrams at a rate that the test could number with `--sequence`. At
+/// full speed the numbers would cost a part of it.
 fn can_number_datagrams(plan: &TestPlan) -> bool {
     let datagrams = matches!(plan.transport, TransportId::Udp | TransportId::UdpLite);
     let (control, peer) = (plan.control.is_some(), plan.peer.is_some());
-    if !datagrams || !control || peer || plan.flow.counts_transactions() || plan.flow.connects {
+    let has_rate =
+        |end: &EndPlan| end.rate.is_some() || end.pace.is_some_and(|pace| pace.burst > 0);
+    let at_a_rate = has_rate(&plan.local) || has_rate(&plan.remote);
+    let other = plan.flow.counts_transactions() || plan.flow.connects;
+    if !datagrams || !at_a_rate || !control || peer || other {
         return false;
     }
     let mut numbered = plan.clone();

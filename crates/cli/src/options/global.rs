@@ -277,7 +277,7 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
              counts lost, duplicated and late datagrams and computes the jitter: see UDP_LOST, \
              UDP_DUPLICATED, UDP_REORDERED, UDP_JITTER_USEC and further selectors, --json, and -v \
              2. Needs this project's netserver. With --human, --json and --history it is the default \
-             over UDP and UDP-Lite where it is possible.",
+             over UDP and UDP-Lite at a rate, where it is possible.",
         ),
     Opt::named("one-port", Group::Hosts)
         .takes("[when]", ValueKind::Word(OnePortArg::WORDS))

@@ -130,7 +130,7 @@ fn documents_and_summaries_count_the_datagrams_of_tests_that_could_have_sequence
         (&["-t", "UDP_RR"], 0),
         (&["-t", "TCP_STREAM"], 0),
     ] {
-        let counted = counted(&server, &[&count[..2], words].concat());
+        let counted = counted(&server, &[&count[..], words].concat());
         assert_eq!(counted.len(), ends, "{words:?}: {counted:?}");
         for datagrams in counted {
             assert_eq!(datagrams["reordered"], 0, "{words:?}: {datagrams}");
@@ -138,6 +138,10 @@ fn documents_and_summaries_count_the_datagrams_of_tests_that_could_have_sequence
             assert!(datagrams["jitter_microseconds"].is_number(), "{datagrams}");
         }
     }
+    let at_full_speed = counted(&server, &["--udp", "-l", "-20000"]);
+    assert_eq!(at_full_speed, Vec::<Value>::new());
+    let rate = ["--udp", "-l", "-20000", "--rate", "20M"];
+    assert_eq!(counted(&server, &rate).len(), 1);
     let human = ours!().client_of(&server).args(["--udp", "--human"]);
     let text = human.args(count).run().expect_clean().stdout;
     assert!(text.contains("reordered 0; jitter"), "{text}");

@@ -43,7 +43,7 @@ fn skip_item<'t>(lines: &mut impl Iterator<Item = &'t str>) {
 }
 
 /// Source files below a folder, without those of tests.
-fn sources(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn sources(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("a folder of sources");
     let paths = entries.map(|entry| entry.expect("an entry").path());
     paths

@@ -1,15 +1,20 @@
-//! Files in the repository that are made from tables in the code.
+//! Files in the repository that are made from tables and messages in the code.
 
 use std::path::Path;
 
-use crate::docs::pages;
+use crate::docs::{DocPage, pages};
+use crate::messages;
 use crate::options::Options;
 
 /// Writes them, or only looks whether they are as they should be.
 pub(crate) fn run(options: &Options) -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut stale = Vec::new();
-    for page in pages() {
+    let messages = DocPage {
+        path: messages::PATH.to_owned(),
+        text: messages::page(&root)?,
+    };
+    for page in pages().into_iter().chain([messages]) {
         let path = root.join(&page.path);
         if std::fs::read_to_string(&path).is_ok_and(|kept| kept == page.text) {
             continue;

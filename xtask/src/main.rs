@@ -14,6 +14,7 @@ mod generate;
 mod history;
 mod hostile;
 mod instructions;
+mod messages;
 mod options;
 mod parts;
 
@@ -33,7 +34,7 @@ usage: xtask gen [--check]
        xtask parts [--out FOLDER]
 common: [--profile release|dist] [--ours FOLDER] [--stock FOLDER] [--cpus CLIENT,SERVER]
 
-gen            writes the files in docs/ that are made from the tables of options and selectors
+gen            writes the files in docs/ that are made from tables and sources of the programs
   --check      fails if one is not what it should be, and writes nothing
 bench          runs ours and what it is held against in turn, pinned, and prints the ratios
   ROW          only this row, or all whose names go on with a dash behind it

@@ -24,9 +24,9 @@ pub struct Notice {
     pub stream: OutputStream,
     /// Whole lines, each with its newline.
     pub text: String,
-    /// Only for a person: leave it out when the stream is not a terminal, because
-    /// scripts take any byte on stderr for a failure.
-    pub terminal_only: bool,
+    /// In a run that netperf 2.7 could make, for terminals only: scripts take any byte on standard
+    /// error for a failure. All other runs print it.
+    pub is_hint: bool,
 }
 
 impl Notice {
@@ -35,7 +35,7 @@ impl Notice {
         Self {
             stream: OutputStream::Stderr,
             text: format!("{line}\n"),
-            terminal_only: false,
+            is_hint: false,
         }
     }
 
@@ -44,14 +44,14 @@ impl Notice {
         Self {
             stream: OutputStream::Stdout,
             text: format!("{lines}\n"),
-            terminal_only: false,
+            is_hint: false,
         }
     }
 
-    /// `line` on standard error if a person reads it.
+    /// `line` on standard error, except in the scripts of netperf 2.7.
     pub fn hint(line: &str) -> Self {
         Self {
-            terminal_only: true,
+            is_hint: true,
             ..Self::stderr(line)
         }
     }

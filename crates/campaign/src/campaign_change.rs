@@ -112,7 +112,9 @@ pub fn compare_campaigns(sides: &[MeasuredCampaign; 2]) -> Result<CampaignChange
     let [first, second] = sides;
     let names = [line(&first.name), line(&second.name)];
     let (Some(plan), Some(other)) = (&first.plan, &second.plan) else {
-        return Err("cells without their plan: what they mean is not known".to_owned());
+        return Err(
+            "the cells have no plan: give the results that netperf campaign run wrote".to_owned(),
+        );
     };
     if let Some(what) = difference(plan, other) {
         return Err(format!(
@@ -439,7 +441,7 @@ mod tests {
         let line = refused(|side| side.plan.as_mut().unwrap().window = 10.0);
         assert!(line.contains("warmup and window is"), "{line}");
         let line = refused(|side| side.plan = None);
-        assert!(line.contains("without their plan"), "{line}");
+        assert!(line.contains("have no plan"), "{line}");
         let line = refused(|side| side.matrices.clear());
         assert!(line.contains("fewer than 8 cells"), "{line}");
         // Another order and other failures mean the same.

@@ -280,7 +280,7 @@ pub enum BadMessage {
     #[error("{1} {0}, more than {2}")]
     List(&'static str, usize, usize),
     /// It is no message of this protocol.
-    #[error("a message that is none: {0}")]
+    #[error("malformed message: {0}")]
     Json(#[from] serde_json::Error),
 }
 

@@ -116,7 +116,7 @@ fn letter_meant(letter: char) -> Option<String> {
         let row = by_letter(options::of_suite(Suite::Omni)?.table, letter)?;
         let name = row.long;
         Some(format!(
-            "-{letter} is an option of the test: it stands behind --, or is given as --{name}"
+            "-{letter} is an option of the test: it goes after --, or is given as --{name}"
         ))
     };
     foreign::letter(letter).map(str::to_owned).or_else(behind)

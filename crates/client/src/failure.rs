@@ -146,8 +146,11 @@ fn cannot_do(host: Option<&str>, what: &str, remedy: &str) -> Failure {
         || "this host".to_owned(),
         |host| format!("netserver on {host}"),
     );
-    let colon = if remedy.is_empty() { "" } else { ": " };
-    Failure::unsupported(format_args!("{whose} cannot do {what}{colon}{remedy}"))
+    let remedy = match remedy {
+        "" => String::new(),
+        remedy => format!(": {remedy}"),
+    };
+    Failure::unsupported(format_args!("{whose} cannot do {what}{remedy}"))
 }
 
 /// An option for what this build does not contain.
@@ -245,7 +248,7 @@ pub(super) fn no_connections(transport: TransportId) -> Failure {
 
 /// Remedy if a server answers otherwise than netserver.
 const NO_NETSERVER: &str =
-    "this is no answer of a netserver: check host and port; is that an iperf3 server?";
+    "this is not a response of netserver: check host and port; is that an iperf3 server?";
 
 /// A selection of output that cannot be read.
 pub(super) fn selection(error: SelectionError) -> Failure {

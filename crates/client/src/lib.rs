@@ -44,7 +44,7 @@ use std::process::ExitCode;
 use netperf_cli::{CliError, Command, OutputStream, RunCommand, UnknownTest, Usage};
 use netperf_model::{Arrival, Format, TestPlan};
 use netperf_program::memory::report_lack_of_memory;
-use netperf_program::output::{self, Failure, out};
+use netperf_program::output::{self, Failure, HintUse, out};
 use netperf_report::document::RunError;
 use netperf_report::format::json;
 use netperf_report::selection::{Listing, all_names};
@@ -75,8 +75,7 @@ fn run_as_asked(argv: &[OsString], version: &str, subcommand: RunSubcommand) -> 
     }
     let parsed = parsed(argv);
     let json = stdout_is_for_json(&parsed.command, argv);
-    let bare = matches!(&parsed.command, Ok(Command::Run(run)) if run.report.is_bare());
-    output::notices(&parsed.notices, json, !bare);
+    output::notices(&parsed.notices, json, hints(&parsed.command));
     let done = match parsed.command {
         Ok(Command::Run(run)) => return test(*run),
         Ok(Command::UnknownTest(unknown)) => unknown_test(&unknown),
@@ -110,6 +109,15 @@ fn run_as_asked(argv: &[OsString], version: &str, subcommand: RunSubcommand) -> 
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if json => failure.on_stderr().report(),
         Err(failure) => failure.report(),
+    }
+}
+
+/// The use of hints: only tests that netperf 2.7 could run keep standard error clean.
+fn hints(command: &Result<Command, CliError>) -> HintUse {
+    match command {
+        Ok(Command::Run(run)) if run.is_classic() && run.report.is_bare() => HintUse::Never,
+        Ok(Command::Run(run)) if run.is_classic() => HintUse::OnTerminals,
+        Ok(_) | Err(_) => HintUse::Always,
     }
 }
 

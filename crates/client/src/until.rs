@@ -184,7 +184,7 @@ fn words(plan: &TestPlan, wanted: &UntilPlan, found: &Until) -> String {
         );
     }
     let reached = found.worst().map_or_else(
-        || "nothing sure".to_owned(),
+        || "no interval".to_owned(),
         |share| format!("+/-{}", netperf_report::percent(share)),
     );
     let rest = found.would_take.map_or_else(String::new, |time| {

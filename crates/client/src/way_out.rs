@@ -101,7 +101,7 @@ pub(super) fn too_long(number: i32, transport: TransportId, family: Family) -> S
         Family::Unspecified => "65507 bytes over IPv4 and 65527 over IPv6",
     };
     format!(
-        "netperf: a datagram has at most {most}, and one packet with -f behind --: give a smaller size to -m (--send-size) or -r \
+        "netperf: a datagram has at most {most}, and one packet with -f after --: give a smaller size to -m (--send-size) or -r \
          (--request-size)\n"
     )
 }
@@ -128,12 +128,12 @@ pub(super) fn binding_data(at: SocketAddr, error: &io::Error) -> String {
 pub(super) fn resolving(host: &str, port: &str, error: &ResolveError) -> String {
     if error.is_unknown_service() {
         return format!(
-            "'{port}' is no port: a port is a number from 1 to 65535 or a name in /etc/services"
+            "'{port}' is not a port: a port is a number from 1 to 65535 or a name in /etc/services"
         );
     }
     let text = &error.text;
     if let Some((host, port)) = with_port(host) {
-        return format!("'{host}:{port}' is no host: write the port as -H {host} -p {port}");
+        return format!("'{host}:{port}' is not a host: give the port as -H {host} -p {port}");
     }
     let way_out = if error.is_passing() {
         "the name server does not answer; try again, or give an address"

@@ -68,7 +68,7 @@ impl Parameter {
             let more = match word.split_once("..") {
                 Some((from, rest)) => range(from, rest).ok_or_else(|| {
                     BadPlan(format!(
-                        "{option} {text}: {word} is no range: write 64..64K*2 or 0..100+25"
+                        "{option} {text}: {word} is not a range: write 64..64K*2 or 0..100+25"
                     ))
                 })?,
                 None => vec![word.to_owned()],
@@ -277,7 +277,7 @@ impl Plan {
     /// When it is none.
     pub fn of_text(text: &str) -> Result<Self, BadPlan> {
         let PlanFile::Sweep(plan) = serde_json::from_str(text)
-            .map_err(|_| BadPlan("this is no plan of a sweep".to_owned()))?;
+            .map_err(|_| BadPlan("this is not a plan of a sweep".to_owned()))?;
         plan.check()?;
         Ok(plan.into_owned())
     }

@@ -16,7 +16,7 @@ pub enum HistoryError {
     Folder(String),
     /// The file is damaged, with the reason.
     #[error(
-        "{place} is damaged ({why}): `netperf history check` tells what is, `sqlite3 {place} .recover` \
+        "{place} is damaged ({why}): `netperf history check` names the damage, `sqlite3 {place} .recover` \
          saves what is left, and another file can be given to --db"
     )]
     Damaged {

@@ -71,7 +71,7 @@ impl Location {
             Some((scheme, _)) => {
                 let scheme = netperf_web::escape::line(scheme);
                 Err(HistoryError::Place(format!(
-                    "{scheme}:// is no place for a history: a file is, or postgres://"
+                    "{scheme}:// is not supported: give a file, or postgres://"
                 )))
             }
             None => Ok(Self::File(PathBuf::from(text))),
@@ -147,7 +147,7 @@ mod tests {
     fn a_url_of_another_kind_is_no_place() {
         let error = found(Some("mysql://u:secret@h/d"), &[]).unwrap_err();
         let line = error.to_string();
-        assert!(line.starts_with("mysql:// is no place"), "{line}");
+        assert!(line.starts_with("mysql:// is not supported"), "{line}");
         assert!(!line.contains("secret"), "{line}");
     }
 

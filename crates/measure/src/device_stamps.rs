@@ -12,7 +12,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Lacking {
     /// No interface leads to the peer.
-    #[error("no interface is known that the data would leave from")]
+    #[error("the interface for the data is not known")]
     NoRoute,
     /// The interface has no such device.
     #[error("the interface {0} has no device that stamps packets (ethtool -T {0})")]
@@ -27,11 +27,13 @@ pub enum Lacking {
     #[error("the device of {0} stamps only some of what it receives, such as PTP (ethtool -T {0})")]
     SomeArrivals(String),
     /// Stamping is off.
-    #[error("the device of {0} has not been told to stamp (hwstamp_ctl -i {0} -t 1 -r 1)")]
+    #[error(
+        "timestamps of the device of {0} are off: switch them on (hwstamp_ctl -i {0} -t 1 -r 1)"
+    )]
     SwitchedOff(String),
     /// Stamping cannot be switched on, with the reason.
     #[error(
-        "the device of {0} cannot be told to stamp: {1} (it takes CAP_NET_ADMIN, or hwstamp_ctl \
+        "timestamps of the device of {0} cannot be switched on: {1} (it takes CAP_NET_ADMIN, or hwstamp_ctl \
          -i {0} -t 1 -r 1 beforehand)"
     )]
     NotSwitched(String, String),

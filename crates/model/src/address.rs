@@ -43,7 +43,7 @@ pub enum Address {
 
 /// A text that is no [`Address`].
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("'{0}' is no address of a data socket")]
+#[error("'{0}' is not an address of a data socket")]
 pub struct BadAddress(pub String);
 
 impl fmt::Display for Address {

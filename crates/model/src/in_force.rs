@@ -23,7 +23,7 @@ pub struct Substitution {
 }
 
 /// End of a text about a value in force that is unknown.
-pub const UNTOLD: &str = "netserver does not tell the one in force";
+pub const UNTOLD: &str = "netserver does not report the one in force";
 
 /// One kind of setting.
 struct SettingCheck {

@@ -263,8 +263,9 @@ pub fn doubts(plan: &TestPlan, runs: &[Iteration], latency: Option<&Latency>) ->
     let slow = is_short(plan, asked, &paced).then(|| {
         let (sent, due, unit) = (paced.sent, paced.due, asked.unit.label());
         Warning::RateMissed(format!(
-            "{sent} of the {due} {unit} that were due were sent: the rate was too high for this \
-             path or this host"
+            "only {:.0} % of the requested rate was sent ({sent} of {due} {unit}): it is too high for \
+             this path or this host",
+            sent as f64 / due as f64 * 100.0
         ))
     });
     let unanswered = unanswered(plan, &paced);
@@ -309,12 +310,12 @@ fn lateness_matters(paced: &Paced, latency: &Latency) -> Option<Warning> {
     let (share, all, own) = TAIL.iter().find_map(late)?;
     let cause = match paced.held_back {
         0 => String::new(),
-        1 => " (1 request waited for space on the connection)".to_owned(),
-        held => format!(" ({held} requests waited for space on the connection)"),
+        1 => "; 1 request waited for space on the connection".to_owned(),
+        held => format!("; {held} requests waited for space on the connection"),
     };
     Some(Warning::GeneratorLate(format!(
-        "netperf itself was late: the {}th percentile of latency is {} from the time that requests \
-         were due, and {} from the time that they left{cause}",
+        "load generator fell behind (P{} {} from due time, {} from send{cause}): tail latency is \
+         overstated",
         share * 100.0,
         Micros(all),
         Micros(own)

@@ -180,16 +180,40 @@ pub fn unless_lost(exit: ExitCode) -> ExitCode {
     exit
 }
 
+/// Use of hints about the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HintUse {
+    /// They are printed.
+    Always,
+    /// They are printed on terminals: the command line is one of netperf 2.7.
+    OnTerminals,
+    /// They are not printed: netperf 2.7 could read the command line, and a program asks for the
+    /// output.
+    Never,
+}
+
+impl HintUse {
+    /// Returns true if a hint on this stream is printed.
+    fn permits(self, stream: OutputStream) -> bool {
+        match self {
+            Self::Always => true,
+            Self::OnTerminals => is_terminal(stream),
+            Self::Never => false,
+        }
+    }
+}
+
 /// Prints the notices of the command line; all of them on standard error if standard output is
-/// JSON. Those that only terminals show are for people alone.
-pub fn notices(notices: &[Notice], json: bool, for_people: bool) {
+/// JSON.
+pub fn notices(notices: &[Notice], json: bool, hints: HintUse) {
     for notice in notices {
-        let (terminal, print): (bool, fn(&str)) = match notice.stream {
-            OutputStream::Stdout if !json => (io::stdout().is_terminal(), out),
-            OutputStream::Stdout | OutputStream::Stderr => (io::stderr().is_terminal(), err),
+        let stream = if json {
+            OutputStream::Stderr
+        } else {
+            notice.stream
         };
-        if terminal && for_people || !notice.terminal_only {
-            print(&notice.text);
+        if !notice.is_hint || hints.permits(stream) {
+            say(stream, &notice.text);
         }
     }
 }

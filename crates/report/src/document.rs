@@ -404,7 +404,7 @@ impl WarningText {
             Warning::ClockWentWrong => (
                 "clock_went_wrong",
                 "the processor's counter and the system's clock disagree by more than 0.1 %: \
-                 the times of operations are doubtful",
+                 latencies may be wrong",
             ),
             Warning::GeneratorLate(how) => ("generator_late", how.as_str()),
             Warning::RateMissed(how) => ("rate_missed", how.as_str()),

@@ -43,7 +43,7 @@ use netperf_os::wait::{Interest, ready};
 use netperf_os::{Socket, pass, rights};
 use netperf_program::key;
 use netperf_program::memory::report_lack_of_memory;
-use netperf_program::output::{self, FAILED, Failure, INVALID, out};
+use netperf_program::output::{self, FAILED, Failure, HintUse, INVALID, out};
 use netperf_program::session_settings::{self, SessionSettings};
 
 use environment::Environment;
@@ -82,7 +82,7 @@ pub fn main(argv: &[OsString], full_version: &str) -> ExitCode {
     let parsed = netperf_cli::netserver(argv, &read);
     // Sessions have the words of the listener, which has printed its notices.
     if key::variable(own_process::RECORDS).is_none() {
-        output::notices(&parsed.notices, false, true);
+        output::notices(&parsed.notices, false, HintUse::Always);
     }
     match parsed.command {
         Ok(ServerCommand::Serve(mut args)) => {

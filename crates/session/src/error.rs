@@ -52,7 +52,7 @@ pub enum SessionError {
     )]
     Coordination(u8),
     /// netserver does not say that it does what it was asked for.
-    #[error("netserver does not do what it was asked for")]
+    #[error("netserver did not confirm the request")]
     NotConfirmed,
     /// A request is too long for its record.
     #[error("the request to netserver is too long: {0}")]
@@ -80,13 +80,13 @@ pub enum SessionError {
     #[error("the control connection broke: {0}")]
     Broken(String),
     /// A message cannot be decoded: the field and why.
-    #[error("netserver's answer makes no sense: {0}")]
+    #[error("invalid response from netserver: {0}")]
     Malformed(String),
     /// The response to a request came again where its results were due.
     #[error("netserver sent its response to the request again in place of results")]
     Repeated,
     /// An input came in a state that has no place for it.
-    #[error("{input} is out of turn in {state}")]
+    #[error("unexpected message: {input} in {state}")]
     OutOfTurn {
         /// The state.
         state: &'static str,

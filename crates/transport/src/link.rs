@@ -121,7 +121,7 @@ impl LinkInterface {
 
 fn missing(device: &str, numbered: &str, unit: i32) -> io::Error {
     let text = if device == DEFAULT_DEVICE {
-        format!("no interface of index {unit}: name one (-D behind --, or --device)")
+        format!("no interface of index {unit}: name one (-D after --, or --device)")
     } else {
         format!("no interface '{device}' or '{numbered}'")
     };

@@ -48,7 +48,7 @@ fn wrong_place(member: &RosterEntry) -> Option<String> {
     let why = if !is_host(&member.host) {
         "its host is neither a name nor the address of a host"
     } else if port(&member.port).is_none() {
-        "its port is no number from 1 to 65535"
+        "its port is not a number from 1 to 65535"
     } else if !data.is_none_or(is_data) {
         "its address for data is not that of a host"
     } else {

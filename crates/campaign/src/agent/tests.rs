@@ -297,7 +297,10 @@ fn roster_with_places_that_are_not_hosts_over_ip_is_refused() {
     }
     for port in ["0", "65536", "-1", "http", "", "12865 -F x"] {
         let line = refused(&|one| port.clone_into(&mut one.port));
-        assert_eq!(line, "c: its port is no number from 1 to 65535", "{port}");
+        assert_eq!(
+            line, "c: its port is not a number from 1 to 65535",
+            "{port}"
+        );
     }
     for data in [
         "224.0.0.1",

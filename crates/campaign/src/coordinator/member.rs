@@ -75,10 +75,10 @@ impl MemberRun {
             return Err(format!("it has version {version} of the protocol"));
         }
         if !is_name(host) {
-            return Err("the name of its host is none".to_owned());
+            return Err("the name of its host is not valid".to_owned());
         }
         if inventory::port(port).is_none() {
-            return Err("its port is no number from 1 to 65535".to_owned());
+            return Err("its port is not a number from 1 to 65535".to_owned());
         }
         self.version = Some(program.clone());
         self.cpus = Some(*cpus);

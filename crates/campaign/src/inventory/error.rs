@@ -111,7 +111,7 @@ pub enum BadLine {
     #[error("the first word is neither a host name nor an address")]
     Host,
     /// A user that is none.
-    #[error("the user before @ is none: use letters, digits and -_.+, and no - in front")]
+    #[error("the user before @ is not valid: use letters, digits and -_.+, not beginning with -")]
     Login,
     /// A port that is none.
     #[error("the port is not a number from 1 to 65535")]
@@ -132,7 +132,7 @@ pub enum BadLine {
     #[error("agent={}: expected yes or no", escape::line(.0))]
     Agent(String),
     /// A host that mpirun names by its number in an allocation.
-    #[error("a host by its number in an allocation: write its name")]
+    #[error("relative node +nN is not supported: use the name of the host")]
     Relative,
     /// A word that a hostfile does not have.
     #[error("{}: expected slots=N, max_slots=N or label=value", escape::line(.0))]

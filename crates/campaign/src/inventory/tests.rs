@@ -262,7 +262,7 @@ fn a_hostfile_of_mpi_gives_each_host_once() {
         ),
         (
             "h1 slots=2\n+n1\n",
-            "line 2: a host by its number in an allocation: write its name",
+            "line 2: relative node +nN is not supported: use the name of the host",
         ),
         (
             "h1 slots=2\nh2 cores\n",

@@ -31,7 +31,7 @@ pub(super) fn refuse(args: &Args, test: TestId, transport: TransportId) -> Resul
         (
             global.tls_cipher.is_some() && !encrypts,
             "--tls-cipher",
-            "only TLS has one: choose it with -T tls or -T ktls behind --",
+            "only TLS has one: choose it with -T tls or -T ktls after --",
         ),
         (
             global.service_option.is_some() && !transport.is_inet(),
@@ -56,7 +56,7 @@ pub(super) fn refuse(args: &Args, test: TestId, transport: TransportId) -> Resul
         (
             typed.sap.is_some() && domain != Domain::Link,
             "--sap",
-            "only LLC has one: IP has ports, and -P behind --",
+            "only LLC has one: IP has ports, and -P after --",
         ),
     ];
     match options.into_iter().find(|(idle, _, _)| *idle) {

@@ -167,7 +167,7 @@ fn meant(word: &str) -> String {
         }
         _ if by_name(global::table(), &lower).is_some() => format!("did you mean --{lower}?"),
         _ if !word.bytes().all(may_be_in_a_host) || word.is_empty() => {
-            "options of the test, such as -r and -m, stand behind --".to_owned()
+            "options of the test, such as -r and -m, go after --".to_owned()
         }
         _ => match word.rsplit_once(':') {
             // Not an IPv6 address.

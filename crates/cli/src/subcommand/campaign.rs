@@ -110,7 +110,7 @@ fn understood(verb: Option<&str>, args: &CampaignArgs) -> Result<CampaignVerb, S
     let all: Vec<&str> = VERBS.iter().map(|(_, row)| row.word).collect();
     let all = all.join(", ");
     let Some(word) = verb else {
-        return Err(format!(": what to do is missing: {all}"));
+        return Err(format!(": missing verb: {all}"));
     };
     if word == AGENT {
         return Ok(CampaignVerb::Agent);
@@ -122,7 +122,7 @@ fn understood(verb: Option<&str>, args: &CampaignArgs) -> Result<CampaignVerb, S
         ));
     };
     if let Some(name) = args.given().into_iter().find(|name| !row.has(name)) {
-        return Err(format!(" {word}: --{name} is not for this"));
+        return Err(format!(" {word}: --{name} does not apply"));
     }
     let lack =
         match *verb {
@@ -273,13 +273,13 @@ mod tests {
     #[test]
     fn campaign_refuses_options_of_other_verbs() {
         for (line, said) in [
-            ("netperf campaign", "what to do is missing"),
+            ("netperf campaign", "missing verb"),
             ("netperf campaign inventry", "'inventry' is unknown"),
             ("netperf campaign inventory", "one file is needed"),
             ("netperf campaign inventory a b", "one file is needed"),
             (
                 "netperf campaign inventory a --agents 3",
-                "--agents is not for this",
+                "--agents does not apply",
             ),
             (
                 "netperf campaign check --join-listen :1 --expect 2 --topology t",
@@ -304,7 +304,7 @@ mod tests {
                 "--image is only for k8s",
             ),
             ("netperf campaign key file", "--output names the file"),
-            ("netperf campaign key --json", "--json is not for this"),
+            ("netperf campaign key --json", "--json does not apply"),
         ] {
             let Subcommand::Usage(usage) = read(line) else {
                 panic!("{line}");
@@ -392,7 +392,7 @@ mod tests {
     #[test]
     fn campaign_names_missing_words() {
         for (words, said) in [
-            ("", "what to do is missing"),
+            ("", "missing verb"),
             (" fly", "'fly' is unknown; the verbs are "),
             (" run --inventory h", "the plan is missing: give its file"),
             (" show", "the result is missing: give its file"),
@@ -403,7 +403,7 @@ mod tests {
             (" show a b", "one file"),
             (" compare a", "two results"),
             (" list a", "unexpected word"),
-            (" check --inventory h --live", "--live is not for this"),
+            (" check --inventory h --live", "--live does not apply"),
         ] {
             let Subcommand::Usage(usage) = read(&format!("netperf campaign{words}")) else {
                 panic!("{words}");

@@ -159,7 +159,7 @@ Usage: netperf check host [options] [-- netperf-options]
 Measures the path to a host with netserver, idle and under load, in about 15
 seconds: rates in both directions, the latency that each adds and on which way
 the queue is, loss of each direction, a grade, and changes since the last check.
-Options behind -- are added to every measurement.
+Options after -- are added to every measurement.
 
   netperf check server
   netperf check server --profile rrul --page rrul.html
@@ -224,8 +224,8 @@ fn check(mut args: CheckArgs, words: Vec<String>) -> Result<CheckArgs, String> {
     }
     if let Some(word) = words.next_if(|word| !word.starts_with('-')) {
         return Err(format!(
-            "netperf check: '{}' is unexpected: one host is measured, and options of netperf stand \
-             behind --",
+            "netperf check: '{}' is unexpected: one host is measured, and options of netperf go \
+             after --",
             shown(&word)
         ));
     }
@@ -235,22 +235,22 @@ fn check(mut args: CheckArgs, words: Vec<String>) -> Result<CheckArgs, String> {
         .find(|name| OWN.contains(name))
     {
         return Err(format!(
-            "netperf check: --{option} behind -- is not possible: each measurement of a check has \
+            "netperf check: --{option} after -- is not possible: each measurement of a check has \
              its own"
         ));
     }
     // A phase without an end would never have a summary.
     let seconds = |time: &Option<String>| time.as_ref()?.parse::<f64>().ok();
     if seconds(&args.length).is_some_and(|length| length <= 0.0) {
-        return Err("netperf check: --length has to be above 0".to_owned());
+        return Err("netperf check: --length: expected more than 0".to_owned());
     }
     let intervals = 0.001..=1.0;
     if seconds(&args.interval).is_some_and(|interval| !intervals.contains(&interval)) {
-        return Err("netperf check: --interval has to be from 1ms to 1s".to_owned());
+        return Err("netperf check: --interval: expected 1ms to 1s".to_owned());
     }
     let exported = args.export.as_ref();
     if exported.is_some_and(|(format, file)| format != "flent" || file.as_os_str().is_empty()) {
-        return Err("netperf check: --export has to be flent: and a file".to_owned());
+        return Err("netperf check: --export: expected flent:FILE".to_owned());
     }
     Ok(args)
 }

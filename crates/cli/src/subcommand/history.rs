@@ -149,7 +149,7 @@ fn understood(verb: Option<&str>, args: &HistoryArgs) -> Result<HistoryVerb, Str
     let all: Vec<&str> = VERBS.iter().map(|(_, row)| row.word).collect();
     let all = all.join(", ");
     let Some(word) = verb else {
-        return Err(format!(": what to do is missing: {all}"));
+        return Err(format!(": missing verb: {all}"));
     };
     let Some((verb, row)) = VERBS.iter().find(|(_, row)| row.word == word) else {
         return Err(format!(
@@ -158,7 +158,7 @@ fn understood(verb: Option<&str>, args: &HistoryArgs) -> Result<HistoryVerb, Str
         ));
     };
     if let Some(name) = args.given().into_iter().find(|name| !row.has(name)) {
-        return Err(format!(" {word}: --{name} is not for this"));
+        return Err(format!(" {word}: --{name} does not apply"));
     }
     match enough(*verb, args) {
         Some(lack) => Err(format!(" {word}: {lack}")),
@@ -243,21 +243,18 @@ mod tests {
     #[test]
     fn history_refuses_options_of_other_verbs() {
         for (line, said) in [
-            ("netperf history", "what to do is missing"),
+            ("netperf history", "missing verb"),
             ("netperf history lst", "'lst' is unknown; the verbs are "),
             ("netperf history add", "no file"),
             ("netperf history list x", "unexpected word"),
-            ("netperf history list --csv x", "--csv is not for this"),
-            (
-                "netperf history add x --since 1d",
-                "--since is not for this",
-            ),
+            ("netperf history list --csv x", "--csv does not apply"),
+            ("netperf history add x --since 1d", "--since does not apply"),
             ("netperf history show", "one result"),
             ("netperf history forget", "one of results"),
             ("netperf history forget 1 --keep-last 5", "one of results"),
             ("netperf history forget --test x", "one of results"),
             ("netperf history export", "--csv file"),
-            ("netperf history check --json", "--json is not for this"),
+            ("netperf history check --json", "--json does not apply"),
         ] {
             let Subcommand::Usage(usage) = read(line) else {
                 panic!("{line}");

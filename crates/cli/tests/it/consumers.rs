@@ -15,7 +15,7 @@ fn i3_what_a_script_types_leaves_standard_error_alone() {
         "-l 1m0s",
     ] {
         for notice in netperf(line).notices {
-            assert!(notice.terminal_only, "{line}: {}", notice.text);
+            assert!(notice.is_hint, "{line}: {}", notice.text);
         }
     }
 }

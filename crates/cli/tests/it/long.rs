@@ -70,7 +70,7 @@ fn units_behind_the_letter_of_the_length_have_a_warning() {
         // A program that prints times as Go does has a clean standard error (I21).
         let of_go = line == "-l 1m30s";
         assert!(
-            notices.iter().all(|notice| notice.terminal_only == of_go),
+            notices.iter().all(|notice| notice.is_hint == of_go),
             "{line}"
         );
     }
@@ -334,7 +334,7 @@ fn words_that_are_left_over_are_ignored_as_in_the_original() {
     ] {
         assert_eq!(run(line).plan.test, TestId::TcpStream, "{line}");
         let notices = netperf(line).notices;
-        assert!(notices.iter().all(|notice| notice.terminal_only), "{line}");
+        assert!(notices.iter().all(|notice| notice.is_hint), "{line}");
     }
     for (line, said) in [
         (
@@ -373,7 +373,7 @@ fn words_that_are_left_over_are_ignored_as_in_the_original() {
             panic!("{line}");
         };
         assert_eq!(notice.text, format!("netperf: {said}\n"));
-        assert!(!notice.terminal_only, "{line}");
+        assert!(!notice.is_hint, "{line}");
     }
 }
 
@@ -544,7 +544,7 @@ fn letters_of_iperf_are_answered_with_options() {
         ("-R", "--reverse"),
         ("-J", "--json"),
         ("-m 64", "-- -m 64"),
-        ("-G 1400", "behind --"),
+        ("-G 1400", "after --"),
         ("-s", "netserver"),
         ("-H db1 -l 1 -M 1400", "--segment-size"),
     ] {
@@ -559,7 +559,7 @@ fn letters_of_iperf_are_answered_with_options() {
     assert!(run("-P 1").garbled.is_empty());
     let hints = |line| {
         let notices = netperf(line).notices;
-        let lines = notices.into_iter().filter(|notice| notice.terminal_only);
+        let lines = notices.into_iter().filter(|notice| notice.is_hint);
         lines.map(|notice| notice.text).collect::<Vec<_>>()
     };
     let hint = "-i 1: read as 3 iterations; did you mean --interval 1?\n";

@@ -71,7 +71,7 @@ fn cases(program: &str) -> Vec<Case> {
 fn said(notices: &[Notice]) -> String {
     notices
         .iter()
-        .filter(|notice| notice.stream == OutputStream::Stderr && !notice.terminal_only)
+        .filter(|notice| notice.stream == OutputStream::Stderr && !notice.is_hint)
         .map(|notice| notice.text.as_str())
         .collect()
 }

@@ -1,10 +1,10 @@
 //! Doubts about a run that follow from the hosts: a busy CPU, and a single host.
 
-use std::io::{self, IsTerminal};
 use std::net::IpAddr;
 
+use netperf_cli::OutputStream;
 use netperf_model::{Hosts, Iteration, Warning};
-use netperf_program::output::err;
+use netperf_program::output::{self, err};
 use netperf_report::document::WarningText;
 
 /// Utilisation from which on a CPU may be the limit, percent.
@@ -37,9 +37,9 @@ pub(super) fn of_hosts(hosts: &Hosts, control: Option<IpAddr>, runs: &[Iteration
     cpu_bound.into_iter().chain(one_host).collect()
 }
 
-/// Prints them on a terminal. Programs that read standard error find them in JSON.
+/// Prints on a terminal what JSON has, and what scripts for netperf 2.7 would take for a failure.
 pub(super) fn show(doubts: &[Warning]) {
-    if io::stderr().is_terminal() {
+    if output::is_terminal(OutputStream::Stderr) {
         for doubt in doubts {
             err(&format!("netperf: {}\n", WarningText::of(doubt).message));
         }

@@ -34,8 +34,8 @@ pub(super) fn cut_short(plan: &TestPlan, run: &Iteration) -> Option<Warning> {
     let is_lossy = plan.flow.sends && !plan.transport.row().reliable && plan.peer.is_none();
     (is_lossy && done < wanted).then(|| {
         Warning::Imprecise(format!(
-            "netserver had the whole amount when {done} of {wanted} were done: datagrams came to \
-             it twice"
+            "netserver had the whole amount when {done} of {wanted} were done: the path \
+             duplicated datagrams"
         ))
     })
 }

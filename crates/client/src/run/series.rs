@@ -100,6 +100,23 @@ impl TestRun<'_> {
         }
     }
 
+    /// Splits warnings about the path and the hosts: those that only a terminal shows, and others. In
+    /// a run that netperf 2.7 could make, scripts read standard error; JSON has those of the hosts.
+    fn of_surroundings(
+        &self,
+        fragments: Option<Warning>,
+        of_hosts: Vec<Warning>,
+    ) -> (Vec<Warning>, Vec<Warning>) {
+        let both = || fragments.clone().into_iter().chain(of_hosts.clone());
+        if self.run.is_classic() {
+            (both().collect(), Vec::new())
+        } else if self.run.report.format.is_json() {
+            (of_hosts, fragments.into_iter().collect())
+        } else {
+            (Vec::new(), both().collect())
+        }
+    }
+
     /// A doubt with the name of the peer.
     fn named(&self, doubt: Warning) -> Warning {
         match self.plan().peer {
@@ -162,18 +179,14 @@ impl TestRun<'_> {
             }
             let fragments = datagram_size::fragments(plan, &self.hosts, &agreed);
             let of_hosts = doubts::of_hosts(&self.hosts, self.control_local, &done.iterations);
-            let of_hosts: Vec<Warning> = if self.run.is_classic() {
-                fragments.into_iter().chain(of_hosts).collect()
-            } else {
-                fragments
-                    .into_iter()
-                    .for_each(|doubt| self.warn(&mut warnings, doubt));
-                of_hosts
-            };
-            if self.tells_doubts() && !self.run.report.is_bare() {
-                doubts::show(&of_hosts);
+            let (quiet, told) = self.of_surroundings(fragments, of_hosts);
+            for doubt in told {
+                self.warn(&mut warnings, doubt);
             }
-            warnings.extend(of_hosts);
+            if !self.run.report.is_bare() {
+                doubts::show(&quiet);
+            }
+            warnings.extend(quiet);
         }
         Outcome {
             plan: plan.clone(),

@@ -109,8 +109,8 @@ pub(super) fn lost(plan: &TestPlan, wanted: &UntilPlan, run: &Iteration) -> Opti
     (share > wanted.precision).then(|| {
         let lost = netperf_report::percent(share);
         format!(
-            "--until judged what was sent, of which {lost} did not arrive: how precisely the \
-             throughput of the rest is known is unknown"
+            "--until judged what was sent, of which {lost} did not arrive: the precision of \
+             the received throughput is unknown"
         )
     })
 }

@@ -111,7 +111,7 @@ pub(super) fn check(load: &CampaignLoad) -> Result<(), String> {
     let control = control.map(|control| control.remote.host.as_str());
     let begins = plan.many.as_ref().and_then(|many| many.begin_at);
     if control != Some(CONTROL) || begins != Some(ahead) {
-        return Err("its words change the host or the begin".to_owned());
+        return Err("its options change the host or the start time".to_owned());
     }
     if TransportGroup::of(plan.transport.row()) != TransportGroup::Ip {
         return Err("its transport is not over IP".to_owned());

@@ -42,7 +42,7 @@ impl AgentLink {
         let (host, port) = host_and_port(control);
         let number = port
             .parse::<u16>()
-            .map_err(|_| format!("{port} is no port"))?;
+            .map_err(|_| format!("{port} is not a port"))?;
         let found = (host.as_str(), number).to_socket_addrs();
         let found = found.map_err(|error| format!("{host}: {}", system_text(&error)))?;
         let mut last = "it has no address".to_owned();
@@ -91,7 +91,7 @@ impl AgentLink {
         entered.map_err(|_| "it does not prove the key".to_owned())?;
         let role = keys.keys().get(used).map(|key| key.role);
         if role != Some(KeyRole::Agent) {
-            return Err("its key has not the role agent".to_owned());
+            return Err("its key does not have the role agent".to_owned());
         }
         Self::of(socket, link)
     }
@@ -136,7 +136,7 @@ impl AgentLink {
         let sent = self.channel.send(self.socket.as_fd(), &bytes, within);
         sent.map_err(|error| {
             if error.kind() == io::ErrorKind::TimedOut {
-                "it does not read".to_owned()
+                "it does not accept messages".to_owned()
             } else {
                 system_text(&error)
             }

@@ -116,8 +116,9 @@ pub(crate) fn is_campaign(name: &str) -> bool {
 fn read(name: &str, place: Option<&str>) -> Result<CampaignResult, String> {
     let is_file = name == "-" || Path::new(name).exists();
     if !is_file && (place.is_some() || !name.contains(['.', '/'])) {
-        let mut store = store::open(place, false)
-            .map_err(|error| format!("{name} is no file; as a campaign of a history: {error}"))?;
+        let mut store = store::open(place, false).map_err(|error| {
+            format!("{name} is not a file; as a campaign of a history: {error}")
+        })?;
         let found = store.campaign(name).map_err(|error| error.to_string())?;
         return Ok(CampaignResult::Document(Box::new(found.0), found.1));
     }

@@ -98,7 +98,9 @@ impl PostgresAddress {
             .or_else(|| variables("USER"))
             .ok_or_else(|| wrong("names no user, and neither do PGUSER and USER"))?;
         let port = match part("port", "PGPORT") {
-            Some(port) => port.parse().map_err(|_| wrong("has a port that is none"))?,
+            Some(port) => port
+                .parse()
+                .map_err(|_| wrong("has an invalid port: use a number from 1 to 65535"))?,
             None => PORT,
         };
         let host = part("host", "PGHOST").unwrap_or_else(|| FOLDER.to_owned());
@@ -269,7 +271,7 @@ fn decoded(text: &str) -> Result<String, HistoryError> {
             .and_then(|(high, low)| u8::try_from(high * 16 + low).ok());
         bytes.push(value.ok_or_else(|| wrong("has a % without two hexadecimal digits"))?);
     }
-    String::from_utf8(bytes).map_err(|_| wrong("is no text"))
+    String::from_utf8(bytes).map_err(|_| wrong("is not text"))
 }
 
 #[cfg(test)]
@@ -364,7 +366,7 @@ mod tests {
             decoded("%ff")
                 .unwrap_err()
                 .to_string()
-                .contains("is no text")
+                .contains("is not text")
         );
     }
 

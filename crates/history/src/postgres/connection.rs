@@ -239,9 +239,9 @@ async fn carrier(address: &PostgresAddress) -> Result<(Box<dyn Carrier>, bool), 
             Ok((Box::new(stream), roots.is_some()))
         }
         (b'N', TlsMode::Prefer) => Ok((Box::new(stream), false)),
-        (b'N', _) => Err("the server does no TLS, which the sslmode asks for".to_owned()),
+        (b'N', _) => Err("the server does not support TLS, which sslmode requires".to_owned()),
         (kind, _) => Err(format!(
-            "the server is no PostgreSQL: it answered {} to the request for TLS",
+            "not a PostgreSQL server: it answered {} to the request for TLS",
             char::from(kind).escape_default()
         )),
     }

@@ -49,7 +49,7 @@ impl<R> LoginCheck<R> {
                  verified: use sslmode=verify-full, or scram-sha-256",
             ),
             [0, 0, 0, 5] => Err(
-                "the server asks for an MD5 proof, which is broken: have it keep the password as \
+                "the server asks for an MD5 proof, which is broken: store the password as \
                  scram-sha-256",
             ),
             _ => Ok(()),

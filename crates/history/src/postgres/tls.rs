@@ -32,8 +32,8 @@ pub(super) fn connector(
         .dangerous()
         .with_custom_certificate_verifier(verifier)
         .with_no_client_auth();
-    let name = ServerName::try_from(host.to_owned())
-        .map_err(|_| format!("{host} is no name of a host"))?;
+    let name =
+        ServerName::try_from(host.to_owned()).map_err(|_| format!("{host} is not a host name"))?;
     Ok((TlsConnector::from(Arc::new(config)), name))
 }
 
@@ -116,6 +116,6 @@ mod tests {
     fn a_host_needs_a_name_or_a_number() {
         assert_eq!(refused("db.example", None), "");
         assert_eq!(refused("::1", None), "");
-        assert_eq!(refused("no host", None), "no host is no name of a host");
+        assert_eq!(refused("no host", None), "no host is not a host name");
     }
 }

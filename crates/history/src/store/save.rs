@@ -162,7 +162,9 @@ pub(super) fn insert(
         places.join(", ")
     );
     let id = one(database, &statement, &values)?;
-    id.ok_or_else(|| HistoryError::Document("the store gave a new row no number".to_owned()))
+    id.ok_or_else(|| {
+        HistoryError::Document("the database returned no number for a new row".to_owned())
+    })
 }
 
 /// The number in the only row, if there is one.

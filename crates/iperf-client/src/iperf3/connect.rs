@@ -173,7 +173,7 @@ fn greet(socket: &Socket) -> Result<(), String> {
                     let word = bytes.get(..count).and_then(ConnectWord::from_server);
                     return match word {
                         Some(_) => Ok(()),
-                        None => Err(unable("the server's answer is no connect word")),
+                        None => Err(unable("the server's answer is not a connect word")),
                     };
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}

@@ -16,7 +16,7 @@ pub enum Iperf2Error {
     #[error("the client header announces a permit key of {0} bytes; at most 256 are possible")]
     KeyLength(usize),
     /// Neither position of the flags holds those of a report.
-    #[error("a datagram of {0} bytes is no server report")]
+    #[error("a datagram of {0} bytes is not a server report")]
     NoReport(usize),
     /// The answer to the client header has another type or length.
     #[error("the answer to the client header has type {kind} and length {length}")]

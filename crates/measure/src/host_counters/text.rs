@@ -19,10 +19,10 @@ const PLACE: &str = "N";
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SnapshotError {
     /// It has no counter.
-    #[error("no counters in it: it has to be output of netperf counters, netstat -s or ethtool -S")]
+    #[error("no counters: expected the output of netperf counters, netstat -s or ethtool -S")]
     Nothing,
     /// A value is not one of a counter.
-    #[error("line {line}: {value} is no value of a counter, from 0 to 18446744073709551615")]
+    #[error("line {line}: {value} is not the value of a counter, from 0 to 18446744073709551615")]
     Value {
         /// The line, from 1.
         line: usize,

@@ -54,7 +54,7 @@ const TESTS: &[Reason] = &[
     ),
     (
         |plan| flows_have_sessions(plan) && plan.has_no_peer(),
-        "with an address each need a netserver that is told them: leave out -N",
+        "with an address each need netserver, which learns the addresses from netperf: leave out -N",
     ),
     (
         |plan| {

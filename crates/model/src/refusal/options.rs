@@ -36,7 +36,7 @@ const OPTIONS: &[OptionRow] = &[
     OptionRow {
         option: "--no-control (-N)",
         is: |plan| plan.control.is_none() && FILES.contains(&plan.transport),
-        why: "over this transport only netserver can tell where its socket is: leave it out",
+        why: "over this transport only netserver knows the address of its socket: leave it out",
     },
 ];
 

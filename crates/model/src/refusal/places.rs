@@ -196,7 +196,7 @@ const PLACES: &[Place] = &[
         parts: STAYING,
         not_in_part: CONNECTS,
         transports: TELLS_OF_TCP,
-        not_over: "only TCP tells (TCP_INFO)",
+        not_over: "only TCP reports it (TCP_INFO)",
         unless: &[(|case| case.is(TestId::TcpMss), CONNECTS)],
     },
     // One transaction at a time, at one socket, is told from others.
@@ -385,7 +385,7 @@ const RATE: &[(Condition, &str)] = &[
     ),
     (
         |case| case.plan.local.auto_io || case.plan.remote.auto_io,
-        "at a rate every way to move bytes moves as much: not with --io auto",
+        "not with --io auto, which compares throughput: a rate fixes it",
     ),
     (
         |case| has_bursts(case.end),
@@ -479,7 +479,7 @@ const BIDIRECTIONAL: &[(Condition, &str)] = &[
 const UNTIL: &[(Condition, &str)] = &[
     (
         |case| case.plan.flow.connects && case.plan.control.is_some(),
-        "nothing tells netserver of the end of tests that open a connection for every \
+        "netserver does not notice the end of tests that open a connection for every \
          operation: use -I, or TCP_RR",
     ),
     (
@@ -487,7 +487,7 @@ const UNTIL: &[(Condition, &str)] = &[
             let kernel = case.over(&[TransportId::Sctp, TransportId::SctpMany, TransportId::Dccp]);
             kernel && case.part() == Receive && case.plan.control.is_some()
         },
-        "the kernel ends both directions of SCTP and DCCP at once, so nothing tells netserver of \
+        "the kernel ends both directions of SCTP and DCCP at once, so netserver does not notice \
          the end of such a test before its time is over: use -I",
     ),
     (
@@ -502,7 +502,7 @@ const UNTIL: &[(Condition, &str)] = &[
             };
             case.plan.control.is_some() && (link || !tells)
         },
-        "nothing tells netserver of the end of such a test before its time is over: use -I",
+        "netserver does not notice the end of such a test before its time is over: use -I",
     ),
 ];
 

@@ -224,7 +224,7 @@ fn campaigns_of_other_meanings_are_not_compared() {
     let line = refused(&["campaign", "compare", "a.json", "c.json"]);
     assert!(line.contains("c.json: "), "{line}");
     let line = refused(&["campaign", "compare", "a.json", "abcdef", "--db", "none"]);
-    assert!(line.contains("abcdef is no file"), "{line}");
+    assert!(line.contains("abcdef is not a file"), "{line}");
     let line = refused(&["campaign", "show", "nothing.json"]);
     assert!(line.contains("nothing.json: "), "{line}");
 }

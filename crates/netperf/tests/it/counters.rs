@@ -111,20 +111,19 @@ fn counters_refuse_files_that_have_none_or_do_not_belong_together() {
     write(&scratch, "netstat", "Tcp:\n    5 segments received\n");
     let other = "# netperf counters 5.0 11111111-2222\nlo:\n     rx_bytes: 1\n";
     write(&scratch, "other", other);
-    let none =
-        "no counters in it: it has to be output of netperf counters, netstat -s or ethtool -S";
+    let none = "no counters: expected the output of netperf counters, netstat -s or ethtool -S";
     for (words, line) in [
         (&["empty", "ethtool"][..], format!("empty: {none}")),
         (&["garbage", "ethtool"], format!("garbage: {none}")),
         (
             &["large", "ethtool"],
-            "large: line 2: 18446744073709551616 is no value of a counter, from 0 to \
+            "large: line 2: 18446744073709551616 is not the value of a counter, from 0 to \
              18446744073709551615"
                 .to_owned(),
         ),
         (
             &["ethtool", "negative"],
-            "negative: line 2: -1 is no value of a counter, from 0 to 18446744073709551615"
+            "negative: line 2: -1 is not the value of a counter, from 0 to 18446744073709551615"
                 .to_owned(),
         ),
         (

@@ -49,11 +49,11 @@ fn a_connection_that_fails_is_explained() {
         ),
         (
             &["-H", "127.0.0.1:23000"],
-            &["write the port as -H 127.0.0.1 -p 23000"],
+            &["give the port as -H 127.0.0.1 -p 23000"],
         ),
         (
             &["-H", "127.0.0.1", "-p", "99999"],
-            &["'99999' is no port", "from 1 to 65535"],
+            &["'99999' is not a port", "from 1 to 65535"],
         ),
         (
             &["-H", "127.0.0.1", "-L", "192.0.2.9", "-p", &*port],
@@ -309,7 +309,7 @@ fn told(options: &[&str], status: i32) -> String {
         .args(options)
         .run();
     assert_eq!(run.status.code(), Some(status), "{}", run.account());
-    run.stderr
+    run.stderr_beyond_hosts()
 }
 
 #[test]

@@ -53,7 +53,7 @@ const WRONG_LETTERS: [(&str, &str); 8] = [
     ),
     (
         "missing-double-dash-m--git",
-        "netperf: invalid option -- 'm'; -m is an option of the test: behind --, as in -- -m 64, or \
+        "netperf: invalid option -- 'm'; -m is an option of the test: give it after --, as in -- -m 64, or \
          --send-size 64\n",
     ),
     (

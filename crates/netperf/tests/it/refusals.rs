@@ -105,7 +105,7 @@ const ROWS: &[Row] = &[
     ("segment-offload", Peer, "-t UDP_STREAM --segment-offload on", ANOTHER_MAKE),
     ("sequence", Test, "-t TCP_STREAM --sequence", "only in stream tests over UDP"),
     ("sequence", Peer, "-t UDP_STREAM --sequence", ANOTHER_MAKE),
-    ("series", Test, "-t UDP_STREAM --series 100ms", "only TCP tells"),
+    ("series", Test, "-t UDP_STREAM --series 100ms", "only TCP reports it"),
     ("series", Peer, "-t TCP_STREAM --series 100ms", ANOTHER_MAKE),
     ("splice", Test, "-t UDP_STREAM --splice", "only over TCP"),
     ("splice", Peer, "-t TCP_STREAM --splice", ANOTHER_MAKE),

@@ -141,8 +141,8 @@ fn selectors_sum_up_what_both_ends_saw() {
 fn series_of_tests_without_one_are_refused_by_name() {
     let server = ours!().serve();
     for (words, reason) in [
-        ("-t UDP_STREAM --series 20ms", "only TCP tells"),
-        ("-t STREAM_STREAM --series 20ms", "only TCP tells"),
+        ("-t UDP_STREAM --series 20ms", "only TCP reports it"),
+        ("-t STREAM_STREAM --series 20ms", "only TCP reports it"),
         ("-t TCP_CRR --series 20ms", "for every operation"),
     ] {
         let finished = run(&server, words);

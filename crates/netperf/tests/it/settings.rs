@@ -395,7 +395,7 @@ const CASES: &[Case] = &[
     Named("data-ipv6", "-- -6", "other family"),
     Named("data-host", "-- -H 192.0.2.1", "192.0.2.1"),
     Named("local-data-host", "-- -L 192.0.2.9", "192.0.2.9"),
-    Named("data-port", "-- -P abc", "'abc' is no port"),
+    Named("data-port", "-- -P abc", "'abc' is not a port"),
     Named("device", "-t OMNI --device lo", "--device"),
     Named("device-unit", "-t OMNI --device-unit 1", "--device-unit"),
     Named("sap", "-t OMNI --sap 4", "--sap"),

@@ -152,6 +152,39 @@ fn a_single_host_is_a_doubt_in_json_and_nothing_on_standard_error_of_a_script() 
     assert!(codes.contains(&"one_host"), "{document}");
 }
 
+/// Standard error of a run of a second.
+fn stderr_of(words: &str) -> String {
+    let server = ours!().serve();
+    let client = ours!().client_of(&server).args(["-l", "1"]);
+    client.args(words.split(' ')).run().expect_exit(0).stderr
+}
+
+#[test]
+fn a_single_host_is_a_line_on_standard_error_unless_netperf_2_7_could_run_the_test() {
+    let line = "netperf: client and server are on one host";
+    for options in ["-t TCP_RR --flows 2", "-t TCP_RR --keyval THROUGHPUT"] {
+        let stderr = stderr_of(options);
+        assert!(stderr.contains(line), "{options}: {stderr}");
+    }
+    // The document of --json has it.
+    for options in [
+        "-t TCP_RR",
+        "-t TCP_RR -- -k THROUGHPUT",
+        "-t TCP_RR --json",
+    ] {
+        let stderr = stderr_of(options);
+        assert!(!stderr.contains(line), "{options}: {stderr}");
+    }
+}
+
+#[test]
+fn a_hint_is_a_line_on_standard_error_unless_netperf_2_7_could_run_the_test() {
+    let words = "-t TCP_RR -- -k THROUGHPUT,THROUGHPU";
+    assert_eq!(stderr_of(words), "");
+    let stderr = stderr_of(&format!("--flows 2 {words}"));
+    assert!(stderr.contains("THROUGHPU is unknown"), "{stderr}");
+}
+
 #[test]
 fn a_terminal_lists_every_selector_with_its_meaning() {
     let program = ours!().netperf.display().to_string();

@@ -257,7 +257,7 @@ fn another_plan_and_one_that_does_not_fit_are_refused() {
             good.replace("{r}", "{s}"),
             "--over r: the command has no {r}",
         ),
-        (good.replace("r=1", "r=4..1"), "4..1 is no range"),
+        (good.replace("r=1", "r=4..1"), "4..1 is not a range"),
         ("-o d --plan missing.toml".to_owned(), "missing.toml: "),
     ] {
         said(&sweep(&folder, &words).run(), 2, why);

@@ -39,7 +39,7 @@ impl Indication {
 #[derive(Debug, Error)]
 pub enum XtiError {
     /// Unknown transport provider.
-    #[error("TBADNAME: {0} is no transport provider for this test")]
+    #[error("TBADNAME: {0} is not a transport provider for this test")]
     BadName(String),
     /// The endpoint is closed.
     #[error("TBADF: {0} on a closed endpoint")]
@@ -54,7 +54,7 @@ pub enum XtiError {
     #[error("TLOOK: {}", .0.name())]
     Look(Indication),
     /// No data available.
-    #[error("TNODATA: nothing is there")]
+    #[error("TNODATA: no data has arrived")]
     NoData,
     /// No orderly release pending.
     #[error("TNOREL: the peer has not released its direction")]

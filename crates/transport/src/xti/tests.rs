@@ -248,7 +248,7 @@ fn a_device_that_is_no_provider_of_the_transport_is_refused_by_its_name() {
     ] {
         let error = check(transport, Some(device)).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
-        let expected = format!("TBADNAME: {device} is no transport provider for this test");
+        let expected = format!("TBADNAME: {device} is not a transport provider for this test");
         assert_eq!(error.to_string(), expected);
     }
 }

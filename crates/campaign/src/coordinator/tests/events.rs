@@ -380,11 +380,14 @@ fn coordinator_refuses_a_greeting_with_a_host_or_a_port_that_is_none() {
     assert_eq!(met("h1.lan", "1"), None);
     for host in ["", "-oProxyCommand=x", "a b", "a\nb", "\u{202e}a"] {
         let said = met(host, "1").unwrap();
-        assert_eq!(said, "b: the name of its host is none", "{host:?}");
+        assert_eq!(said, "b: the name of its host is not valid", "{host:?}");
     }
     for port in ["", "0", "65536", "22 -F x", "12865]"] {
         let said = met("h", port).unwrap();
-        assert_eq!(said, "b: its port is no number from 1 to 65535", "{port:?}");
+        assert_eq!(
+            said, "b: its port is not a number from 1 to 65535",
+            "{port:?}"
+        );
     }
 }
 

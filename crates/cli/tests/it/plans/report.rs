@@ -63,7 +63,7 @@ fn said_of(selection: &str) -> Vec<String> {
         let notices = netperf_with_file(words, None).notices;
         let line = |notice: &Notice| {
             assert_eq!(notice.stream, OutputStream::Stderr, "scripts read stdout");
-            let mark = if notice.terminal_only { "?" } else { "" };
+            let mark = if notice.is_hint { "?" } else { "" };
             format!("{mark}{}", notice.text)
         };
         notices.iter().map(line).collect::<Vec<String>>()

@@ -49,12 +49,14 @@ pub(super) fn settle(
             args.global.remote.host = Some(args.left_behind.remove(host));
         }
     }
+    // A script leaves an empty word where a variable is empty.
+    args.left_over.retain(|word| !word.is_empty());
+    args.left_behind.retain(|word| !word.is_empty());
     if args.left_over.is_empty() && args.left_behind.is_empty() {
         return Ok(());
     }
     let words = &args.left_over;
-    // A script leaves an empty word where a variable is empty.
-    let beside_name = !args.named.is_empty() && words.iter().any(|word| !word.is_empty());
+    let beside_name = !args.named.is_empty() && !words.is_empty();
     let explicit = hosts::control(&args.global).is_none_or(|control| control.explicit);
     let always = !explicit || beside_name || words.iter().any(|word| is_meant(word));
     let all = if words.is_empty() {

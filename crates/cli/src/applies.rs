@@ -59,7 +59,7 @@ pub(crate) fn to(row: &TestRow, entry: &OptionEntry) -> bool {
 pub(crate) fn matters(test: TestId, flow: Flow, connected: bool, long: &str) -> bool {
     match long {
         "request-size" | "burst" | "arrival" | "seed" => flow.counts_transactions(),
-        "send-size" | "recv-size" => !(flow.counts_transactions() || flow.connects),
+        "send-size" | "recv-size" => !flow.counts_transactions(),
         "port-range" | "retry-connect" | "fast-open" => flow.connects,
         "connected" | "remote-connected" | "packet-info" | "recv-timeout" => !connected,
         "series-flows" => connected && test != TestId::TcpMss,

@@ -14,7 +14,7 @@ mod work;
 
 use netperf_arguments::args::{Args, HumanArg, OnePortArg};
 use netperf_arguments::command::{CliError, Command, ListCommand, Notice, RunCommand, UnknownTest};
-use netperf_model::{EndPlan, Flow, Suite, TestId, TestPlan, TransportId, UntilPlan, refusal};
+use netperf_model::{EndPlan, Flow, Suite, TestId, TestPlan, UntilPlan, refusal};
 
 use self::ends::PlannedEnd;
 use crate::CliEnvironment;
@@ -120,7 +120,7 @@ fn plan(args: &Args, test: TestId, environment: &CliEnvironment<'_>) -> Result<T
         let end = end(args, which, flow, control.is_some(), until.as_ref());
         rate::at_rate(rate, flow, delays, which, end)
     };
-    let plan = TestPlan {
+    let mut plan = TestPlan {
         test,
         transport,
         flow,
@@ -147,10 +147,8 @@ fn plan(args: &Args, test: TestId, environment: &CliEnvironment<'_>) -> Result<T
                 .is_some_and(|until| !until.percentiles.is_empty()),
         retransmissions: prints_more_than_a_table(args),
         numbers_datagrams: false,
-        interim: work::interim(global).filter(|_| {
-            let whole = global.json.is_some() || global.human == HumanArg::Yes;
-            whole || global.history.is_some() || has_interims(test)
-        }),
+        interim: work::interim(global)
+            .filter(|_| output::measures_what_is_cheap(global) || has_interims(test)),
         confidence: work::confidence(global).filter(|_| repeats(test)),
         uuid: typed.uuid.clone(),
         dump_tcp_info: environment.dump_tcp_info,
@@ -161,22 +159,18 @@ fn plan(args: &Args, test: TestId, environment: &CliEnvironment<'_>) -> Result<T
         )?,
         until,
     };
-    Ok(TestPlan {
-        numbers_datagrams: output::measures_what_is_cheap(args) && can_number_datagrams(&plan),
-        ..plan
-    })
+    plan.numbers_datagrams =
+        output::measures_what_is_cheap(&args.global) && can_number_datagrams(&plan);
+    Ok(plan)
 }
 
 /// Returns true for bulk data in datagrams at a rate that the test could number with `--sequence`. At
 /// full speed the numbers would cost a part of it.
 fn can_number_datagrams(plan: &TestPlan) -> bool {
-    let datagrams = matches!(plan.transport, TransportId::Udp | TransportId::UdpLite);
-    let (control, peer) = (plan.control.is_some(), plan.peer.is_some());
     let has_rate =
         |end: &EndPlan| end.rate.is_some() || end.pace.is_some_and(|pace| pace.burst > 0);
     let at_a_rate = has_rate(&plan.local) || has_rate(&plan.remote);
-    let other = plan.flow.counts_transactions() || plan.flow.connects;
-    if !datagrams || !at_a_rate || !control || peer || other {
+    if !plan.sends_datagrams_in_bulk() || !at_a_rate || plan.control.is_none() {
         return false;
     }
     let mut numbered = plan.clone();

@@ -2,7 +2,7 @@
 //! datagrams travel in fragments.
 
 use netperf_cli::RunCommand;
-use netperf_model::{Agreed, Family, Hosts, TestPlan, TransportId, Warning};
+use netperf_model::{Agreed, Family, Hosts, TestPlan, Warning};
 use netperf_os::net::path_mtu;
 use netperf_transport::socket::wildcard;
 
@@ -24,7 +24,7 @@ const LARGEST_V6: u32 = 65_535 - UDP_HEADER;
 /// Gives the datagrams of a test the largest size that fits the path's MTU, unless a size was asked
 /// for. A command line that netperf 2.7 could read keeps the size of netperf 2.7.
 pub(super) fn fit(run: &mut RunCommand, hosts: &Hosts) {
-    if run.is_classic() || !sends_datagrams_in_bulk(&run.plan) {
+    if run.is_classic() || !run.plan.sends_datagrams_in_bulk() {
         return;
     }
     let Some(size) = mtu_of_path(hosts).map(|mtu| largest_unfragmented(mtu, hosts)) else {
@@ -44,7 +44,7 @@ pub(super) fn fit(run: &mut RunCommand, hosts: &Hosts) {
 
 /// The warning about datagrams that travel in fragments.
 pub(super) fn fragments(plan: &TestPlan, hosts: &Hosts, agreed: &Agreed) -> Option<Warning> {
-    if !sends_datagrams_in_bulk(plan) {
+    if !plan.sends_datagrams_in_bulk() {
         return None;
     }
     let sizes = [
@@ -64,12 +64,6 @@ pub(super) fn fragments(plan: &TestPlan, hosts: &Hosts, agreed: &Agreed) -> Opti
              them is: {fits} bytes fit the path's MTU of {mtu} (--send-size {fits})"
         ))
     })
-}
-
-/// Returns true for tests that send datagrams of UDP or UDP-Lite one way or both ways.
-fn sends_datagrams_in_bulk(plan: &TestPlan) -> bool {
-    let datagrams = matches!(plan.transport, TransportId::Udp | TransportId::UdpLite);
-    datagrams && plan.peer.is_none() && !plan.flow.counts_transactions() && !plan.flow.connects
 }
 
 fn mtu_of_path(hosts: &Hosts) -> Option<u32> {

@@ -435,4 +435,12 @@ impl TestPlan {
     pub const fn has_no_peer(&self) -> bool {
         self.control.is_none() && self.peer.is_none()
     }
+
+    /// True if datagrams of UDP or UDP-Lite carry bulk data one way or both ways, between our own
+    /// ends.
+    #[must_use]
+    pub const fn sends_datagrams_in_bulk(&self) -> bool {
+        let datagrams = matches!(self.transport, TransportId::Udp | TransportId::UdpLite);
+        datagrams && self.peer.is_none() && !self.flow.counts_transactions()
+    }
 }

@@ -161,14 +161,14 @@ fn meant(word: &str) -> String {
                 foreign::test(word).unwrap_or_default()
             )
         }
-        _ if !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit()) => {
+        _ if word.bytes().all(|byte| byte.is_ascii_digit()) => {
             format!("a length in seconds is given as -l {word}")
         }
         Some(subcommand) if !is_address => {
             format!("did you mean the subcommand, as in `netperf {subcommand} --help`?")
         }
         _ if by_name(global::table(), &lower).is_some() => format!("did you mean --{lower}?"),
-        _ if !word.bytes().all(may_be_in_a_host) || word.is_empty() => {
+        _ if !word.bytes().all(may_be_in_a_host) => {
             "options of the test, such as -r and -m, go after --".to_owned()
         }
         _ => match word.rsplit_once(':') {

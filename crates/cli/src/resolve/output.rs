@@ -79,10 +79,10 @@ fn is_bare(global: &GlobalArgs) -> bool {
 fn measure(args: &mut Args, test: TestId) {
     let flow = work::flow(test, &args.test);
     let global = &mut args.global;
-    let has_times = flow.counts_transactions() || flow.connects;
     let is_modern = is_modern(global);
-    global.latency |= has_times && (is_modern || global.show.live || global.history.is_some());
-    if !is_modern && global.history.is_none() {
+    let measures = measures_what_is_cheap(global);
+    global.latency |= flow.counts_transactions() && (measures || global.show.live);
+    if !measures {
         return;
     }
     global.hides_cpu = !is_modern && !global.cpu.wanted && !global.remote_cpu.wanted;
@@ -104,8 +104,8 @@ fn is_modern(global: &GlobalArgs) -> bool {
 }
 
 /// Returns true if a test measures more than it is asked for, where that is cheap.
-pub(super) fn measures_what_is_cheap(args: &Args) -> bool {
-    is_modern(&args.global) || args.global.history.is_some()
+pub(super) fn measures_what_is_cheap(global: &GlobalArgs) -> bool {
+    is_modern(global) || global.history.is_some()
 }
 
 /// Seconds between the intervals of a document.

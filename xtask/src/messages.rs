@@ -32,13 +32,13 @@ pub(crate) const PATH: &str = "docs/manual/src/reference/messages.md";
 /// The page.
 ///
 /// # Errors
-/// SourceFiles that cannot be read, and what the tables lack.
+/// Sources that cannot be read, and what the tables lack.
 pub(crate) fn page(root: &Path) -> Result<String, String> {
     let sources = SourceFiles::read(root, &program_files(root)?)?;
     of_sources(&sources).map_err(|problems| problems.join("\n"))
 }
 
-/// SourceFiles of the programs.
+/// Sources of the programs.
 pub(crate) fn program_files(root: &Path) -> Result<Vec<PathBuf>, String> {
     let folder = root.join("crates");
     let entries =

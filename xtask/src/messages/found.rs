@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use syn::visit::Visit;
 use syn::{Expr, ExprCall, ExprClosure, ExprMethodCall, ExprPath, ExprStruct, Member};
 
-use super::index::{SourceFunction, SourceIndex};
+use super::index::{SourceFunction, SourceIndex, last_names};
 use super::status::{number, status_in};
 use super::template::{has_words, is_phrase, variable};
 use super::text::{TextReader, name_of};
@@ -209,13 +209,7 @@ impl<'s> MessageFinder<'_, 's> {
             return;
         };
         let arguments: Vec<&Expr> = call.args.iter().collect();
-        let mut segments = path
-            .path
-            .segments
-            .iter()
-            .rev()
-            .map(|one| one.ident.to_string());
-        let (last, before) = (segments.next().unwrap_or_default(), segments.next());
+        let (last, before) = last_names(&path.path);
         match (before.as_deref(), last.as_str(), arguments.as_slice()) {
             (None, "Err", [value])
             | (Some("Error"), "other", [value])
@@ -326,7 +320,7 @@ impl<'s> MessageFinder<'_, 's> {
         path: &syn::Path,
         fields: Vec<(String, &'s Expr)>,
     ) {
-        let mut segments = path.segments.iter().rev().map(|one| one.ident.to_string());
+        let (last, before) = last_names(path);
         let own = |name: String| {
             if name == "Self" {
                 self.function.owner.clone().unwrap_or_default()
@@ -334,31 +328,18 @@ impl<'s> MessageFinder<'_, 's> {
                 name
             }
         };
-        let last = own(segments.next().unwrap_or_default());
-        let owner = own(segments.next().unwrap_or_default());
-        if owner == "Warning" {
+        let (last, owner) = (own(last), own(before.unwrap_or_default()));
+        let of_warning = match (owner.as_str(), last.as_str()) {
+            ("Warning", variant) => Some(("Warning", variant)),
+            ("CoordinatorAction", "Line") => Some(("", "")),
+            _ => None,
+        };
+        if let Some(name) = of_warning {
             let texts = fields
                 .into_iter()
                 .flat_map(|(_, value)| reader.texts(value))
                 .collect();
-            return self.add_known(
-                MessageKind::Warning,
-                (&owner, &last),
-                &MessageStatus::Known(0),
-                texts,
-            );
-        }
-        if (owner.as_str(), last.as_str()) == ("CoordinatorAction", "Line") {
-            let texts = fields
-                .into_iter()
-                .flat_map(|(_, value)| reader.texts(value))
-                .collect();
-            return self.add_known(
-                MessageKind::Warning,
-                ("", ""),
-                &MessageStatus::Known(0),
-                texts,
-            );
+            return self.add_known(MessageKind::Warning, name, &MessageStatus::Known(0), texts);
         }
         let mut cases = reader.index.errors.iter();
         let Some(case) = cases.find(|case| {
@@ -450,12 +431,10 @@ impl<'s> MessageFinder<'_, 's> {
     }
 
     fn of_struct(&mut self, reader: &TextReader<'_, 's>, made: &'s ExprStruct) {
-        let last = made.path.segments.last().map(|last| last.ident.to_string());
-        let owner = self.function.owner.clone().unwrap_or_default();
-        let last = last.map_or(
-            String::new(),
-            |last| if last == "Self" { owner } else { last },
-        );
+        let mut last = last_names(&made.path).0;
+        if last == "Self" {
+            last = self.function.owner.clone().unwrap_or_default();
+        }
         match last.as_str() {
             "Failure" => self.of_failure(reader, made),
             "Notice" => self.of_text(reader, made, (MessageKind::Notice, "text")),

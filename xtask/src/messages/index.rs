@@ -124,11 +124,10 @@ impl<'s> SourceIndex<'s> {
         file: &str,
         owner: Option<&str>,
     ) -> Option<(usize, &SourceFunction<'s>)> {
-        let mut segments = path.segments.iter().rev().map(|one| one.ident.to_string());
-        let name = segments
-            .next()
-            .filter(|name| self.by_name.contains_key(name))?;
-        let before = segments.next();
+        let (name, before) = last_names(path);
+        if !self.by_name.contains_key(&name) {
+            return None;
+        }
         let found: Vec<_> = self.named(&name).collect();
         if let Some(kind) = before
             .as_deref()
@@ -312,6 +311,12 @@ fn names(kind: &Type) -> Vec<String> {
     let mut all = TypeNames(Vec::new());
     all.visit_type(kind);
     all.0
+}
+
+/// The last name of a path, and the one before it.
+pub(super) fn last_names(path: &syn::Path) -> (String, Option<String>) {
+    let mut names = path.segments.iter().rev().map(|one| one.ident.to_string());
+    (names.next().unwrap_or_default(), names.next())
 }
 
 /// The crate of a path.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use syn::Expr;
 use syn::visit::{self, Visit};
 
-use super::index::{SourceFunction, SourceIndex};
+use super::index::{SourceFunction, SourceIndex, last_names};
 use super::text::name_of;
 
 /// File of the common exit statuses.
@@ -22,16 +22,8 @@ pub(super) fn number(index: &SourceIndex<'_>, value: &Expr) -> Option<u8> {
     let Expr::Path(path) = value else {
         return None;
     };
-    let mut segments = path
-        .path
-        .segments
-        .iter()
-        .rev()
-        .map(|one| one.ident.to_string());
-    let name = segments.next()?;
-    let owner = segments
-        .next()
-        .filter(|owner| owner.starts_with(char::is_uppercase));
+    let (name, before) = last_names(&path.path);
+    let owner = before.filter(|owner| owner.starts_with(char::is_uppercase));
     let is_alias = |value: &Expr| matches!(value, Expr::Path(_)) && name_of(value) == name;
     let constants = index.constants(&name, STATUSES).into_iter();
     let constants = constants.filter(|one| owner.is_none() || one.owner == owner);
@@ -110,13 +102,7 @@ impl<'a> Visit<'a> for FirstStatus<'_, '_> {
         if self.found.is_some() {
             return;
         }
-        let mut segments = path
-            .path
-            .segments
-            .iter()
-            .rev()
-            .map(|one| one.ident.to_string());
-        let (last, before) = (segments.next().unwrap_or_default(), segments.next());
+        let (last, before) = last_names(&path.path);
         self.found = match before.as_deref() {
             Some("Failure" | "Self") if last.starts_with(char::is_lowercase) => {
                 self.of_constructor(&last)

@@ -9,7 +9,7 @@ use syn::{
     BinOp, Block, Expr, ExprCall, ExprClosure, ExprMethodCall, ExprPath, Lit, Macro, Member, Stmt,
 };
 
-use super::index::{SourceFunction, SourceIndex, is_text};
+use super::index::{SourceFunction, SourceIndex, is_text, last_names};
 use super::scope::{LocalValue, Scope, bound_name};
 use super::template::{FormatPart, has_words, is_phrase, joined, parts, variable};
 use super::walk::SourceWalk;
@@ -257,14 +257,7 @@ impl<'i, 's> TextReader<'i, 's> {
     }
 
     fn of_path(&self, path: &ExprPath) -> Vec<String> {
-        let mut segments = path
-            .path
-            .segments
-            .iter()
-            .rev()
-            .map(|one| one.ident.to_string());
-        let name = segments.next().unwrap_or_default();
-        let owner = segments.next();
+        let (name, owner) = last_names(&path.path);
         if owner.is_none() {
             return self.of_name(&name).unwrap_or_else(|| vec![variable(&name)]);
         }
@@ -493,12 +486,7 @@ impl<'i, 's> TextReader<'i, 's> {
             return inside.texts(&closure.body);
         }
         if let Expr::Path(path) = maker {
-            if path
-                .path
-                .segments
-                .last()
-                .is_some_and(|last| last.ident == "new")
-            {
+            if last_names(&path.path).0 == "new" {
                 return vec![String::new()];
             }
             if let Some(texts) = self.of_callee(path, std::iter::empty()) {

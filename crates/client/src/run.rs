@@ -299,7 +299,8 @@ impl<'a> TestRun<'a> {
             blocked::explained(failure, &error, plan, &hosts, &remotes, waited)
         })?;
         trace::dump_tcp_info(plan, &ran);
-        self.keep(ran.latency.take());
+        let latency = ran.latency.take();
+        self.keep(latency.filter(|_| number == 1 || !ran.stopped_by_user));
         let end_mark = ran.end_mark.take();
         let results = match self.cut_short(&ran) {
             None => self.results(&ran, end_mark),

@@ -27,10 +27,15 @@ impl TestRun<'_> {
         let mut last: Option<(Agreed, Option<Confidence>)> = None;
         loop {
             let (number, earlier) = (self.done.iterations.len() + 1, self.done.intervals.len());
-            let ran = match (self.once(number), last.take()) {
-                // A signal in the set-up of a later iteration ends the run with the earlier ones.
-                (Err(_), Some((agreed, confidence))) if alarm::stopped_by_user() => {
+            let ran = self.once(number);
+            let is_whole = ran
+                .as_ref()
+                .map_or(!alarm::stopped_by_user(), |ran| !ran.stopped);
+            let ran = match (ran, last.take()) {
+                // The mean is that of whole iterations.
+                (_, Some((agreed, confidence))) if !is_whole => {
                     self.done.partial = None;
+                    self.done.intervals.truncate(earlier);
                     warnings.push(Warning::EndedEarly);
                     return Ok(self.outcome(agreed, confidence, true, warnings));
                 }
@@ -59,9 +64,6 @@ impl TestRun<'_> {
             ));
             let short = implausible::cut_short(plan, &iteration);
             self.done.iterations.push(iteration);
-            if stopped {
-                warnings.push(Warning::EndedEarly);
-            }
             if discarded && !warnings.contains(&Warning::QueueDiscarded) {
                 warnings.push(Warning::QueueDiscarded);
             }
@@ -80,10 +82,14 @@ impl TestRun<'_> {
                 self.warn(&mut warnings, Warning::ClockWentWrong);
             }
             let confidence = confidence(plan, unit, &self.done.iterations);
-            // A signal may have come after the run, too.
-            let stopped = stopped || alarm::stopped_by_user();
-            if stopped || !wants_more(plan, self.done.iterations.len(), confidence.as_ref()) {
-                return Ok(self.outcome(agreed, confidence, stopped, warnings));
+            // A signal may have come after the time of the iteration, too.
+            let signalled = alarm::stopped_by_user();
+            let wants_more = wants_more(plan, self.done.iterations.len(), confidence.as_ref());
+            if stopped || (signalled && wants_more) {
+                warnings.push(Warning::EndedEarly);
+            }
+            if stopped || signalled || !wants_more {
+                return Ok(self.outcome(agreed, confidence, stopped || signalled, warnings));
             }
             last = Some((agreed, confidence));
         }
@@ -107,13 +113,15 @@ impl TestRun<'_> {
         fragments: Option<Warning>,
         of_hosts: Vec<Warning>,
     ) -> (Vec<Warning>, Vec<Warning>) {
-        let both = || fragments.clone().into_iter().chain(of_hosts.clone());
-        if self.run.is_classic() {
-            (both().collect(), Vec::new())
-        } else if self.run.report.format.is_json() {
-            (of_hosts, fragments.into_iter().collect())
+        let is_classic = self.run.is_classic();
+        if !is_classic && self.run.report.format.is_json() {
+            return (of_hosts, fragments.into_iter().collect());
+        }
+        let both = fragments.into_iter().chain(of_hosts).collect();
+        if is_classic {
+            (both, Vec::new())
         } else {
-            (Vec::new(), both().collect())
+            (Vec::new(), both)
         }
     }
 

@@ -232,30 +232,3 @@ fn a_closed_pipe_ends_a_run_as_sigpipe_does() {
         assert_eq!(finished.status.code(), Some(141), "{}", finished.account());
     }
 }
-
-#[test]
-fn a_signal_in_the_set_up_of_a_later_iteration_gives_the_earlier_ones() {
-    let server = ours!().serve();
-    let mut running = netperf(&format!(
-        "-H 127.0.0.1 -p {} -i 30,30 -I 99,1 --time 100ms -t TCP_RR --json-stream",
-        server.port()
-    ))
-    .spawn();
-    assert!(running.prints("\"event\":\"iteration\"", Duration::from_secs(20)));
-    server.signal_sessions("STOP");
-    std::thread::sleep(Duration::from_millis(400));
-    running.signal("INT");
-    let finished = running.finish();
-    server.signal_sessions("CONT");
-    let last = finished.stdout.lines().last().unwrap_or_default();
-    let event: Value = serde_json::from_str(last).expect("an event");
-    assert_eq!(event["event"], "result", "{}", finished.account());
-    let document = &event["document"];
-    assert_eq!(document["complete"], false, "{event}");
-    assert!(
-        document["iterations"]
-            .as_array()
-            .is_some_and(|all| !all.is_empty()),
-        "{event}"
-    );
-}

@@ -1,9 +1,10 @@
-//! Ends of tests whose server is gone.
+//! Ends of tests whose server is gone, and of those that a signal ends.
 
 use std::time::Duration;
 
 use netperf_testkit::sim;
 use netperf_testkit::{SimLink, SimProcess, Simulation, ours};
+use serde_json::Value;
 
 /// When the server is killed; the client starts after a second.
 const KILLED: Duration = Duration::from_secs(2);
@@ -39,4 +40,46 @@ fn server_killed_under_a_test_is_noticed_within_three_seconds_of_its_end() {
         assert!(client.end.at() >= Some(KILLED), "{test}: {}", run.account());
         assert!(!client.stderr.is_empty(), "{test}: {}", run.account());
     }
+}
+
+#[test]
+fn a_signal_at_any_time_of_a_later_iteration_gives_the_earlier_ones() {
+    if !sim::available() {
+        return;
+    }
+    let programs = ours!();
+    // Most of an iteration is its set-up and the wait for its result: a second there and back.
+    let link = SimLink::lossless(10, 500);
+    let words = "-4 -H server -t TCP_RR -l 1 -i 3,3 -I 99,1 --json-stream";
+    let client = SimProcess::new(&programs.netperf, words);
+    let server = SimProcess::new(&programs.netserver, "-D -4");
+    let run = Simulation::of_two(link, server.clone(), client.clone()).run();
+    let end = run.of("client").end.at().expect("an end");
+    let mut later = 0;
+    for at in (10..20).map(|part| end * part / 20) {
+        let client = client.clone().signalled(at, "SIGINT");
+        let run = Simulation::of_two(link, server.clone(), client).run();
+        let events: Vec<Value> = run
+            .of("client")
+            .stdout
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("an event"))
+            .collect();
+        if !events.iter().any(|event| event["event"] == "iteration") {
+            continue;
+        }
+        later += 1;
+        let last = events.last().expect("an event");
+        let document = &last["document"];
+        assert_eq!(last["event"], "result", "{at:?}: {}", run.account());
+        let iterations = document["iterations"].as_array().map_or(0, Vec::len);
+        assert!(iterations > 0, "{at:?}: {}", run.account());
+        // All are whole ones.
+        let rate = document["result"]["transactions_per_second"].as_f64();
+        assert!(rate > Some(0.49), "{at:?}: {}", run.account());
+        // The signal may come when all has been measured.
+        let complete = iterations == 3;
+        assert_eq!(document["complete"], complete, "{at:?}: {}", run.account());
+    }
+    assert!(later > 5, "{later} signals came after the first iteration");
 }

@@ -131,7 +131,7 @@ impl Cells {
         };
         let running = Invocation::new(&ours!().netperf)
             .args(["-H", host, "-p", &self.server.port().to_string()])
-            .args(["--json-stream", "-D", "0.1"])
+            .args(["--json-stream", "-D", "0.2"])
             .args(["--time", &format!("{}s", load.seconds())])
             .args(
                 [options, pace, more]

@@ -69,7 +69,7 @@ _netperf_value() {
     '-T' | --bind-cpu) : ;;
     '-s' | --wait) : ;;
     '-y' | --priority) : ;;
-    '-Y' | --dscp) _netperf_words 'af11 af12 af13 af21 af22 af23 af31 af32 af33 af41 af42 af43 cs0 cs1 cs2 cs3 cs4 cs5 cs6 cs7 ef' ;;
+    '-Y' | --dscp) _netperf_words 'af11 af12 af13 af21 af22 af23 af31 af32 af33 af41 af42 af43 cs0 cs1 cs2 cs3 cs4 cs5 cs6 cs7 ef le va voice-admit' ;;
     --tos) _netperf_words 'af11 af12 af13 af21 af22 af23 af31 af32 af33 af41 af42 af43 cs0 cs1 cs2 cs3 cs4 cs5 cs6 cs7 ef lowdelay throughput reliability' ;;
     --io) _netperf_words 'blocking poll epoll uring auto' ;;
     --batch) : ;;

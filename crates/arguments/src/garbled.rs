@@ -6,7 +6,7 @@
 use netperf_model::Limit;
 
 use crate::foreign;
-use crate::grammar::{c_number, dscp, int, is_cut, is_cut_size, seconds, size};
+use crate::grammar::{c_number, int, is_cut, is_cut_size, seconds, size, tos};
 use crate::kind::{self, ValueKind, has_thousands, is_direction, is_empty_list, length};
 use crate::long::shown;
 
@@ -106,7 +106,7 @@ fn effect(kind: ValueKind, text: &str) -> Option<String> {
             let letter = text.chars().next().map(String::from).unwrap_or_default();
             unless(kind.choices().contains(&letter.as_str()), "read as K")
         }
-        ValueKind::Tos => unless(dscp(text).is_some() || int(text) == -1, "not set"),
+        ValueKind::Tos => unless(tos(text).is_some() || int(text) == -1, "not set"),
         ValueKind::Direction => {
             // The letter takes the bits of netperf 2.7, too.
             let known = |part| is_direction(part) || c_number(part).is_some();

@@ -4,6 +4,8 @@
 use std::time::Duration;
 
 use netperf_model::Family;
+use netperf_model::dscp::{self, CODE_POINTS, SERVICES, value};
+use netperf_model::units::SIZE_LETTERS;
 
 pub use crate::args::TestDirection;
 use crate::args::{RateArg, RateCounts};
@@ -44,20 +46,11 @@ pub fn is_cut(text: &str) -> bool {
     atoi_wide(text) != i64::from(int(text))
 }
 
-/// Letters of a size.
-const FACTORS: [(char, i32); 6] = [
-    ('K', 1 << 10),
-    ('M', 1 << 20),
-    ('G', 1 << 30),
-    ('k', 1_000),
-    ('m', 1_000_000),
-    ('g', 1_000_000_000),
-];
-
 /// The factors of the letters in a size.
 fn factors(text: &str) -> impl Iterator<Item = i32> + use<'_> {
-    let found = FACTORS.iter().filter(|(letter, _)| text.contains(*letter));
-    found.map(|(_, factor)| *factor)
+    let letters = SIZE_LETTERS.iter();
+    let found = letters.filter(|(letter, _)| text.contains(letter));
+    found.filter_map(|(_, factor)| i32::try_from(*factor).ok())
 }
 
 /// A size: an integer times each of the letters `K M G k m g` found anywhere.
@@ -219,61 +212,20 @@ pub fn family(text: &str) -> Option<Family> {
     }
 }
 
-/// Names for the type-of-service byte (RFC 2474, RFC 2597, RFC 3246, RFC 1349).
-pub static DSCP_NAMES: &[(&str, u8)] = &[
-    ("af11", 0x28),
-    ("af12", 0x30),
-    ("af13", 0x38),
-    ("af21", 0x48),
-    ("af22", 0x50),
-    ("af23", 0x58),
-    ("af31", 0x68),
-    ("af32", 0x70),
-    ("af33", 0x78),
-    ("af41", 0x88),
-    ("af42", 0x90),
-    ("af43", 0x98),
-    ("cs0", 0x00),
-    ("cs1", 0x20),
-    ("cs2", 0x40),
-    ("cs3", 0x60),
-    ("cs4", 0x80),
-    ("cs5", 0xa0),
-    ("cs6", 0xc0),
-    ("cs7", 0xe0),
-    ("ef", 0xb8),
-    ("lowdelay", 0x10),
-    ("throughput", 0x08),
-    ("reliability", 0x04),
-];
-
 /// A type-of-service byte by name or number; anything else is unset.
-pub fn dscp(text: &str) -> Option<u8> {
-    let named = DSCP_NAMES
-        .iter()
-        .find(|(name, _)| name.eq_ignore_ascii_case(text))
-        .map(|(_, value)| *value);
+pub fn tos(text: &str) -> Option<u8> {
+    let class = value(&CODE_POINTS, text).map(|point| point << 2);
+    let named = class.or_else(|| value(&SERVICES, text));
     named.or_else(|| c_number(text).and_then(|value| u8::try_from(value).ok()))
-}
-
-/// Names of code points, with their values: the names of [`DSCP_NAMES`] that RFC 2474, 2597 and
-/// 3246 define.
-pub fn code_points() -> impl Iterator<Item = (&'static str, u8)> {
-    let classes = ["af", "cs", "ef"];
-    let names = DSCP_NAMES.iter();
-    names
-        .filter(move |(name, _)| classes.iter().any(|class| name.starts_with(class)))
-        .map(|(name, tos)| (*name, tos >> 2))
 }
 
 /// A code point by name or number, 0 to 63.
 pub fn code_point(text: &str) -> Option<u8> {
-    let named = code_points().find(|(name, _)| name.eq_ignore_ascii_case(text));
     let number = || {
         let value = from_digits(text, 10)?;
         u8::try_from(value).ok().filter(|value| *value < 64)
     };
-    named.map(|(_, value)| value).or_else(number)
+    dscp::code_point(text).or_else(number)
 }
 
 /// A whole word in C notation: `0x10`, `020`, `16`.
@@ -479,7 +431,7 @@ mod tests {
             ("bogus", None),
             ("", None),
         ] {
-            assert_eq!(dscp(text), value, "{text:?}");
+            assert_eq!(tos(text), value, "{text:?}");
         }
     }
 
@@ -519,7 +471,7 @@ mod tests {
         #[test]
         fn every_grammar_takes_any_text(text in any::<String>()) {
             let _: (i32, i32, f64, Duration) = (size(&text), int(&text), seconds(&text), time(&text));
-            let _: (Option<Family>, Option<u8>, TestDirection) = (family(&text), dscp(&text), direction(&text));
+            let _: (Option<Family>, Option<u8>, TestDirection) = (family(&text), tos(&text), direction(&text));
             let _: (Halves<'_>, Halves<'_>, &str) = (both_halves(&text), first_half(&text), cut(&text, 3));
         }
 

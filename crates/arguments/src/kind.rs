@@ -13,6 +13,7 @@ use std::time::Duration;
 use netperf_model::SeriesPlan;
 use netperf_model::catalog::tests::TESTS;
 use netperf_model::catalog::transports::TRANSPORTS;
+use netperf_model::dscp::{CODE_POINTS, LATER_CODE_POINTS, SERVICES};
 use netperf_model::many::{Placement, cpu_list};
 use netperf_model::{
     BadNetwork, BudgetArg, DataPeers, GuardedFeatures, InterfaceName, Limit, Network, PortRange,
@@ -23,7 +24,7 @@ use self::numbers::{count, integer, is_decimal, number, number_of, spelled, whol
 pub use self::numbers::{duration, has_thousands, is_empty_list, size};
 pub use self::rates::bit_rate;
 use self::rates::pacing_rate;
-use crate::grammar::{self, DSCP_NAMES, code_points};
+use crate::grammar;
 use crate::long;
 use crate::places::{Places, places};
 
@@ -202,7 +203,7 @@ impl ValueKind {
                 })
             }
             Self::Switch => switch(text).map(Cow::Borrowed),
-            Self::Tos => as_it_is(grammar::dscp(text).is_some()),
+            Self::Tos => as_it_is(grammar::tos(text).is_some()),
             Self::CodePoint => as_it_is(grammar::code_point(text).is_some()),
             Self::Direction => as_it_is(text.split('|').all(is_direction)),
             Self::Unit => as_it_is(UNITS.contains(&text)),
@@ -361,8 +362,8 @@ impl ValueKind {
         match *self {
             Self::Test => TESTS.iter().map(|row| row.name).collect(),
             Self::Protocol => TRANSPORTS.iter().map(|row| row.option).collect(),
-            Self::Tos => DSCP_NAMES.iter().map(|(name, _)| *name).collect(),
-            Self::CodePoint => code_points().map(|(name, _)| name).collect(),
+            Self::Tos => names(&[&CODE_POINTS, &SERVICES]),
+            Self::CodePoint => names(&[&CODE_POINTS, &LATER_CODE_POINTS]),
             Self::Direction => DIRECTIONS.to_vec(),
             Self::Unit => UNITS.to_vec(),
             Self::Switch => SWITCHES.to_vec(),
@@ -372,6 +373,12 @@ impl ValueKind {
             _ => Vec::new(),
         }
     }
+}
+
+/// The names in some tables.
+fn names(tables: &[&[(&'static str, u8)]]) -> Vec<&'static str> {
+    let all = tables.iter().flat_map(|table| table.iter());
+    all.map(|(name, _)| *name).collect()
 }
 
 /// The beginning of a text, without blanks.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use netperf_model::units::SIZE_LETTERS;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -112,20 +113,13 @@ fn is_name(name: &str) -> bool {
 
 /// A number with a size letter as netperf has them: K, M, G of 1024, k, m, g of 1000.
 fn number(text: &str) -> Option<f64> {
-    let factor = match text.chars().last()? {
-        'K' => 1024.0,
-        'M' => 1024.0 * 1024.0,
-        'G' => 1024.0 * 1024.0 * 1024.0,
-        'k' => 1e3,
-        'm' => 1e6,
-        'g' => 1e9,
-        _ => 1.0,
-    };
-    let digits = text.trim_end_matches(['K', 'M', 'G', 'k', 'm', 'g']);
-    let short = text.len() - digits.len() <= 1;
+    let mut letters = SIZE_LETTERS.iter();
+    let (digits, factor) = letters
+        .find_map(|(letter, factor)| Some((text.strip_suffix(letter)?, *factor)))
+        .unwrap_or((text, 1));
     let plain = digits.starts_with(|c: char| c.is_ascii_digit());
-    let value: f64 = digits.parse().ok().filter(|_| short && plain)?;
-    value.is_finite().then_some(value * factor)
+    let value: f64 = digits.parse().ok().filter(|_| plain)?;
+    value.is_finite().then_some(value * f64::from(factor))
 }
 
 fn whole(text: &str) -> Option<u64> {

@@ -1,4 +1,14 @@
-//! The units of throughput that global `-f` can ask for (output.md, units).
+//! Units: those of throughput that global `-f` can ask for (output.md, units), and letters of sizes.
+
+/// Letters of sizes, and their factors.
+pub const SIZE_LETTERS: [(&str, u32); 6] = [
+    ("K", 1 << 10),
+    ("M", 1 << 20),
+    ("G", 1 << 30),
+    ("k", 1_000),
+    ("m", 1_000_000),
+    ("g", 1_000_000_000),
+];
 
 /// A unit of throughput.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use netperf_model::units::SIZE_LETTERS;
+
 /// Returns true for a text without a letter: an empty one, and blanks and commas alone.
 pub fn is_empty_list(text: &str) -> bool {
     text.split(',').all(|part| part.trim().is_empty())
@@ -33,7 +35,7 @@ pub(super) fn spelled(text: &str, value: i64) -> Cow<'_, str> {
 /// A number of digits, perhaps with a fraction and an exponent as in `1.5e3`, times the factor of
 /// one of `units` at its end; `None` unless it is whole and fits into the 32 bits that everything is
 /// kept in.
-pub(super) fn number_of(text: &str, units: &[(&str, u64)]) -> Option<i64> {
+pub(super) fn number_of(text: &str, units: &[(&str, u32)]) -> Option<i64> {
     let (text, factor) = units
         .iter()
         .find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, *factor)))
@@ -88,16 +90,6 @@ pub(super) fn integer(text: &str) -> Option<i64> {
         None => count(text),
     }
 }
-
-/// Letters of sizes, and their factors.
-const SIZE_LETTERS: [(&str, u64); 6] = [
-    ("K", 1 << 10),
-    ("M", 1 << 20),
-    ("G", 1 << 30),
-    ("k", 1_000),
-    ("m", 1_000_000),
-    ("g", 1_000_000_000),
-];
 
 /// A number with one letter at its end, if it fits.
 pub fn size(text: &str) -> Option<i32> {

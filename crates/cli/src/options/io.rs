@@ -2,7 +2,7 @@
 //! one blocking call per message.
 
 use netperf_arguments::args::GlobalArgs;
-use netperf_arguments::grammar::{self, dscp, size};
+use netperf_arguments::grammar::{self, size, tos};
 use netperf_arguments::group::Group;
 use netperf_arguments::kind::ValueKind;
 use netperf_arguments::table::{Action, OptionSpec};
@@ -95,7 +95,7 @@ pub(super) const DSCP: Opt = Opt::lettered('Y', "dscp", Group::Sockets)
     .takes("local,remote", ValueKind::twice(&ValueKind::CodePoint))
     .letter_takes(BYTES_OF_SERVICE)
     .action(Action::LetterAndName(
-        |a, text, _| set_both_ends(&mut a.tos, text, dscp),
+        |a, text, _| set_both_ends(&mut a.tos, text, tos),
         |a, text| {
             a.service_option = Some("--dscp");
             set_both_ends(&mut a.tos, text, service);
@@ -103,7 +103,7 @@ pub(super) const DSCP: Opt = Opt::lettered('Y', "dscp", Group::Sockets)
     ))
     .help("differentiated services code point of packets: ef, cs1, af11, or 0 to 63")
     .more(
-        "Names: af11 to af43, cs0 to cs7, ef. One value is for both ends. A number after the letter \
+        "Names: af11 to af43, cs0 to cs7, ef, le, va. One value is for both ends. A number after the letter \
          is the whole type-of-service byte, as in netperf 2.7, and four times the code point; it \
          may be hexadecimal (0x10) or octal (020), and 0 is not applied.",
     );
@@ -113,7 +113,7 @@ pub(super) const TOS: Opt = Opt::named("tos", Group::Compatibility)
     .takes("local,remote", BYTES_OF_SERVICE)
     .set(|a, text| {
         a.service_option = Some("--tos");
-        set_both_ends(&mut a.tos, text, dscp);
+        set_both_ends(&mut a.tos, text, tos);
     })
     .help("old name of --dscp: the whole type-of-service byte, or a name")
     .more("Names: those of --dscp, and lowdelay, throughput and reliability.");

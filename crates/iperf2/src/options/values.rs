@@ -2,25 +2,24 @@
 
 use std::time::Duration;
 
-use netperf_model::dscp;
-use netperf_model::figures::count;
+use netperf_model::dscp::{self, SERVICES};
 use netperf_model::getopt::{host_and_device, leading_number, number_of_any_base};
 use netperf_model::iperf2::Iperf2Rate;
+use netperf_model::units::SIZE_LETTERS;
 
 use super::Iperf2Unit;
 
 pub(super) fn tos(text: &str) -> Option<u8> {
     let named = match text.to_ascii_lowercase().as_str() {
-        "lowdelay" => Some(0x10),
-        "throughput" => Some(0x08),
-        "reliability" => Some(0x04),
         "ac_be" => Some(0x00),
         "ac_bk" => Some(0x20),
         "ac_vi" => Some(0x80),
         "ac_vo" => Some(0xb8),
         "nqb" => Some(5 << 2),
         "nqb2" => Some(45 << 2),
-        name => dscp::code_point(name).map(|point| point << 2),
+        name => {
+            dscp::value(&SERVICES, name).or_else(|| dscp::code_point(name).map(|point| point << 2))
+        }
     };
     named.or_else(|| u8::try_from(number_of_any_base(text)?).ok())
 }
@@ -197,22 +196,12 @@ impl<'a> TypedValue<'a> {
 
     /// A number with its factor, followed by letters of which `known` mean nothing.
     fn scaled(&mut self, number: f64, rest: &str, known: &[&str]) -> Result<u64, String> {
-        let factor: u64 = match rest.chars().next() {
-            Some('k') => 1000,
-            Some('m') => 1_000_000,
-            Some('g') => 1_000_000_000,
-            Some('K') => 1 << 10,
-            Some('M') => 1 << 20,
-            Some('G') => 1 << 30,
-            _ => 1,
-        };
-        let behind = if factor == 1 {
-            rest
-        } else {
-            rest.get(1..).unwrap_or_default()
-        };
+        let mut letters = SIZE_LETTERS.iter();
+        let (behind, factor) = letters
+            .find_map(|(letter, factor)| Some((rest.strip_prefix(letter)?, *factor)))
+            .unwrap_or((rest, 1));
         self.pass(behind, known);
-        let product = number * count(factor);
+        let product = number * f64::from(factor);
         whole(product).ok_or_else(|| self.invalid("a smaller number"))
     }
 

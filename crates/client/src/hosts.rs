@@ -1,8 +1,9 @@
 //! The two ends of the data connection, as addresses.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use ipnet::IpNet;
 use netperf_model::{DataAddress, Family, Host, Hosts, TestPlan};
 use netperf_os::Type;
 use netperf_os::resolve::ResolveError;
@@ -141,19 +142,16 @@ pub(super) fn drawn(plan: &TestPlan, hosts: &Hosts) -> Hosts {
 
 fn random_within(address: IpAddr, prefix: u8) -> IpAddr {
     let random = (u128::from(random()) << 64) | u128::from(random());
-    let mix = |own: u128, width: u32| {
-        let host_bits = width.saturating_sub(u32::from(prefix));
-        let mask = 1_u128
-            .checked_shl(host_bits)
-            .map_or(u128::MAX, |bit| bit - 1);
-        (own & !mask) | (random & mask)
-    };
-    match address {
-        IpAddr::V4(v4) => {
-            let mixed = mix(u128::from(u32::from(v4)), 32);
-            IpAddr::V4(u32::try_from(mixed).unwrap_or(u32::from(v4)).into())
+    let mix = |own: u128, mask: u128| (own & !mask) | (random & mask);
+    match IpNet::new(address, prefix) {
+        Ok(IpNet::V4(net)) => {
+            let mixed = mix(net.addr().to_bits().into(), net.hostmask().to_bits().into());
+            u32::try_from(mixed).map_or(address, |bits| Ipv4Addr::from(bits).into())
         }
-        IpAddr::V6(v6) => IpAddr::V6(mix(u128::from(v6), 128).into()),
+        Ok(IpNet::V6(net)) => {
+            Ipv6Addr::from(mix(net.addr().to_bits(), net.hostmask().to_bits())).into()
+        }
+        Err(_) => address,
     }
 }
 

@@ -352,10 +352,9 @@ mod tests {
 
     #[test]
     fn a_short_file_is_read_again_from_its_beginning() {
-        let path = std::env::temp_dir().join(format!("netperf-ring-{}", std::process::id()));
-        std::fs::write(&path, b"abc").unwrap();
-        let mut ring = Ring::new(LAYOUT, Some(&path)).unwrap();
-        std::fs::remove_file(&path).unwrap();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(&file, b"abc").unwrap();
+        let mut ring = Ring::new(LAYOUT, Some(file.path())).unwrap();
         assert_eq!(ring.advance(), b"abcabcabca");
         assert_eq!(ring.advance(), b"bcabcabcab");
     }

@@ -1,5 +1,6 @@
 //! A stored result.
 
+use base16ct::lower::encode_string;
 use netperf_comparison::RunFigure;
 use netperf_web::{Document, Record};
 use ring::digest::{SHA256, digest};
@@ -137,7 +138,7 @@ fn command(record: &Record) -> String {
 
 /// The digest of a document.
 pub(crate) fn digest_of(document: &[u8]) -> String {
-    hex(digest(&SHA256, document).as_ref())
+    encode_string(digest(&SHA256, document).as_ref())
 }
 
 /// A short digest of several texts.
@@ -146,13 +147,9 @@ fn key(parts: &[&str]) -> String {
     for part in parts {
         whole.push_str(&format!("{}:{part}", part.len()));
     }
-    let mut key = hex(digest(&SHA256, whole.as_bytes()).as_ref());
+    let mut key = encode_string(digest(&SHA256, whole.as_bytes()).as_ref());
     key.truncate(KEY);
     key
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -180,27 +180,27 @@ fn text(path: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::PathBuf;
+
+    use tempfile::TempDir;
 
     /// A machine as files, removed when dropped.
-    struct Machine(PathBuf);
+    struct Machine(TempDir);
 
     impl Machine {
-        fn new(name: &str) -> Self {
-            let name = format!("netperf-cpus-{name}-{}", std::process::id());
-            Self(std::env::temp_dir().join(name))
+        fn new() -> Self {
+            Self(tempfile::tempdir().unwrap())
         }
 
         fn file(&self, path: &str, text: &str) {
-            let path = self.0.join(path);
+            let path = self.0.path().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
 
         /// Two packages of two cores of two threads, numbered as PCs do: all first
         /// threads, then all second ones.
-        fn of_two_packages(name: &str) -> Self {
-            let machine = Self::new(name);
+        fn of_two_packages() -> Self {
+            let machine = Self::new();
             for cpu in 0..8 {
                 let (core, topology) =
                     (cpu % 4, format!("sys/devices/system/cpu/cpu{cpu}/topology"));
@@ -214,13 +214,7 @@ mod tests {
         }
 
         fn place(&self, place: Placement, allowed: &[u32]) -> io::Result<Vec<u32>> {
-            by_rule(&self.0, place, allowed, Some("eth0"))
-        }
-    }
-
-    impl Drop for Machine {
-        fn drop(&mut self) {
-            let _gone = fs::remove_dir_all(&self.0);
+            by_rule(self.0.path(), place, allowed, Some("eth0"))
         }
     }
 
@@ -228,14 +222,14 @@ mod tests {
 
     #[test]
     fn spreading_takes_packages_in_turn_then_cores_then_siblings() {
-        let machine = Machine::of_two_packages("spread");
+        let machine = Machine::of_two_packages();
         let spread = machine.place(Placement::Spread, &ALL).unwrap();
         assert_eq!(spread, [0, 2, 1, 3, 4, 6, 5, 7]);
     }
 
     #[test]
     fn spreading_takes_packages_in_turn_whichever_threads_of_a_core_are_allowed() {
-        let machine = Machine::of_two_packages("threads");
+        let machine = Machine::of_two_packages();
         let spread = |allowed: &[u32]| machine.place(Placement::Spread, allowed).unwrap();
         assert_eq!(spread(&[0, 1, 2, 3]), [0, 2, 1, 3]);
         assert_eq!(spread(&[4, 5, 6, 7]), [4, 6, 5, 7]);
@@ -245,7 +239,7 @@ mod tests {
 
     #[test]
     fn packing_fills_a_core_and_then_its_package() {
-        let machine = Machine::of_two_packages("pack");
+        let machine = Machine::of_two_packages();
         let pack = machine.place(Placement::Pack, &ALL).unwrap();
         assert_eq!(pack, [0, 4, 1, 5, 2, 6, 3, 7]);
         assert_eq!(machine.place(Placement::Pack, &[2, 4]).unwrap(), [4, 2]);
@@ -253,7 +247,7 @@ mod tests {
 
     #[test]
     fn a_node_has_its_cpus_and_none_that_is_not_allowed() {
-        let machine = Machine::of_two_packages("node");
+        let machine = Machine::of_two_packages();
         let node = |node, allowed: &[u32]| machine.place(Placement::Node(node), allowed);
         assert_eq!(node(1, &ALL).unwrap(), [2, 3, 6, 7]);
         assert_eq!(node(1, &[0, 6]).unwrap(), [6]);
@@ -264,18 +258,18 @@ mod tests {
 
     #[test]
     fn the_cpus_of_an_interface_are_those_of_its_interrupts() {
-        let machine = Machine::of_two_packages("irq");
+        let machine = Machine::of_two_packages();
         machine.file("sys/devices/pci0/virtio0/marker", "");
         for (number, cpu) in [(30, "3\n"), (9, "1\n"), (31, "3\n")] {
             machine.file(&format!("sys/devices/pci0/msi_irqs/{number}"), "msix\n");
             machine.file(&format!("proc/irq/{number}/effective_affinity_list"), cpu);
         }
-        let class = machine.0.join("sys/class/net/eth0");
+        let class = machine.0.path().join("sys/class/net/eth0");
         fs::create_dir_all(&class).unwrap();
-        let device = machine.0.join("sys/devices/pci0/virtio0");
+        let device = machine.0.path().join("sys/devices/pci0/virtio0");
         std::os::unix::fs::symlink(device, class.join("device")).unwrap();
         assert_eq!(machine.place(Placement::NearIrq, &ALL).unwrap(), [1, 3]);
-        let none = by_rule(&machine.0, Placement::NearIrq, &ALL, Some("lo"));
+        let none = by_rule(machine.0.path(), Placement::NearIrq, &ALL, Some("lo"));
         assert!(none.unwrap_err().to_string().contains("interface lo"));
     }
 

@@ -6,6 +6,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ipnet::IpNet;
+
 use crate::address::Address;
 use crate::catalog::settings::Setting;
 use crate::catalog::transports::{Domain, TransportId};
@@ -164,10 +166,7 @@ impl Sources {
             (IpAddr::V6(Ipv6Addr::LOCALHOST), 128),
         ];
         let (peers, peer) = self.only.as_ref()?;
-        let host = |address| match address {
-            IpAddr::V4(_) => (address, 32),
-            IpAddr::V6(_) => (address, 128),
-        };
+        let host = |address| (address, IpNet::from(address).prefix_len());
         let mut all = match peer.to_canonical() {
             peer if peer.is_loopback() => LOOPBACK.to_vec(),
             peer => vec![host(peer)],

@@ -73,26 +73,14 @@ impl Secret {
     /// Its bytes as hexadecimal digits.
     #[must_use]
     pub fn to_hex(&self) -> Zeroizing<String> {
-        // A longer buffer would leave a copy behind.
-        let mut digits = Zeroizing::new(String::with_capacity(2 * self.0.len()));
-        for byte in self.0.iter() {
-            for half in [byte >> 4, byte & 15] {
-                digits.extend(char::from_digit(u32::from(half), 16));
-            }
-        }
-        digits
+        Zeroizing::new(base16ct::lower::encode_string(&self.0))
     }
 
     /// The key of such digits.
     #[must_use]
     pub fn from_hex(digits: &str) -> Option<Self> {
-        let whole = digits.len() % 2 == 0 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-        let pairs = digits.as_bytes().chunks(2).filter(|_| whole);
-        let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-        let bytes: Option<Vec<u8>> = pairs.map(byte).collect();
-        bytes
-            .filter(|bytes| bytes.len() >= Self::SHORTEST)
-            .map(|bytes| Self(Zeroizing::new(bytes)))
+        let bytes = Zeroizing::new(base16ct::mixed::decode_vec(digits).ok()?);
+        (bytes.len() >= Self::SHORTEST).then_some(Self(bytes))
     }
 }
 

@@ -1,39 +1,38 @@
 //! Folders that go away with the test.
 
-use std::path::{Path, PathBuf};
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
+
+use tempfile::TempDir;
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
 /// An empty folder, removed with all it holds when dropped.
 #[derive(Debug)]
-pub struct Scratch(PathBuf);
+pub struct Scratch(TempDir);
 
 impl Scratch {
-    /// Makes the folder; the name is this process's alone.
+    /// Makes the folder. A netserver that has given up its rights can read it, too.
     pub fn new() -> Self {
         crate::watchdog::watch();
-        let path = std::env::temp_dir().join(format!("netperf-test-{}", unique()));
-        std::fs::create_dir_all(&path).expect("a scratch folder");
-        Self(path)
+        let mut builder = tempfile::Builder::new();
+        let builder = builder
+            .prefix("netperf-test-")
+            .permissions(Permissions::from_mode(0o755));
+        Self(builder.tempdir().expect("a scratch folder"))
     }
 
     /// Its path.
     pub fn path(&self) -> &Path {
-        &self.0
+        self.0.path()
     }
 }
 
 impl Default for Scratch {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // Nothing can be done about a folder that will not go.
-        std::fs::remove_dir_all(&self.0).ok();
     }
 }
 

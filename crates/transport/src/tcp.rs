@@ -219,11 +219,10 @@ mod tests {
 
     #[test]
     fn a_file_is_sent_ring_element_by_ring_element() {
-        let path = std::env::temp_dir().join(format!("netperf-from-file-{}", std::process::id()));
-        std::fs::write(&path, b"xAABB").unwrap();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(&file, b"xAABB").unwrap();
         let (client, server) = pair();
-        let mut client = FromFile::new(client, File::open(&path).unwrap(), 1, 2);
-        std::fs::remove_file(&path).unwrap();
+        let mut client = FromFile::new(client, File::open(&file).unwrap(), 1, 2);
         for _ in 0..3 {
             assert_eq!(client.send(&[0; 2]).unwrap(), Sent::Bytes(2));
         }

@@ -76,10 +76,9 @@ impl LoadShares {
     /// The token of a pair, for one of its members.
     fn token(&self, pair: usize, member: usize) -> Option<PairToken> {
         let bytes = self.tokens.0.get(pair * TOKEN..(pair + 1) * TOKEN)?;
-        let digits = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         Some(PairToken {
             member,
-            token: TokenDigits(digits),
+            token: TokenDigits(base16ct::lower::encode_string(bytes)),
         })
     }
 

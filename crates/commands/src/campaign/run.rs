@@ -59,7 +59,7 @@ impl<'a> CampaignRun<'a> {
         let mut id = [0; 8];
         draw(&mut id)?;
         let facts = CampaignFacts {
-            id: id.iter().map(|byte| format!("{byte:02x}")).collect(),
+            id: base16ct::lower::encode_string(&id),
             plan: plan.clone(),
             started_unix: clock::since_epoch().as_secs_f64(),
             cells_file: sink.as_ref().map(CellFile::name),

@@ -4,7 +4,6 @@
 use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
-use netperf_model::Secret;
 use zeroize::Zeroizing;
 
 /// Bytes of a SHA-256 digest.
@@ -138,8 +137,9 @@ impl AuthorizedUsers {
 fn user(line: &str) -> Option<(String, [u8; DIGEST])> {
     let (name, hex) = line.rsplit_once(',')?;
     let (name, hex) = (name.trim(), hex.trim());
-    let digest = Secret::from_hex(hex)?.bytes().try_into().ok()?;
-    (!name.is_empty()).then(|| (name.to_owned(), digest))
+    let mut digest = [0; DIGEST];
+    let is_whole = base16ct::mixed::decode(hex, &mut digest).ok()?.len() == DIGEST;
+    (is_whole && !name.is_empty()).then(|| (name.to_owned(), digest))
 }
 
 #[cfg(test)]

@@ -3,23 +3,18 @@ use super::*;
 use std::fs;
 use std::net::Ipv4Addr;
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use netperf_model::host::{InterfaceFacts, NONE, PciIds, SecurityKind, SecurityMode};
+use tempfile::TempDir;
 
 /// A directory that stands for `/` and is removed again.
-struct Root(PathBuf);
+struct Root(TempDir);
 
 impl Root {
     fn new(files: &[(&str, &str)]) -> Self {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("netperf-host-{}-{number}", std::process::id());
-        let root = Self(std::env::temp_dir().join(name));
-        fs::create_dir_all(&root.0).unwrap();
+        let root = Self(tempfile::tempdir().unwrap());
         for (path, text) in files {
-            let path = root.0.join(path);
+            let path = root.0.path().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
@@ -27,7 +22,7 @@ impl Root {
     }
 
     fn link(&self, path: &str, target: &str) {
-        let path = self.0.join(path);
+        let path = self.0.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         symlink(target, path).unwrap();
     }
@@ -67,13 +62,7 @@ impl Root {
             },
             qdisc: &|name| Ok(format!("fq_codel of {name}")),
         };
-        ask(&self.0, &kernel)
-    }
-}
-
-impl Drop for Root {
-    fn drop(&mut self) {
-        let _left_behind = fs::remove_dir_all(&self.0);
+        ask(self.0.path(), &kernel)
     }
 }
 
@@ -155,7 +144,7 @@ fn a_driver_that_says_nothing_is_found_in_the_device_directory() {
 #[test]
 fn a_slot_with_a_name_is_called_by_it() {
     let root = virtio();
-    let slot = root.0.join("sys/bus/pci/slots/7");
+    let slot = root.0.path().join("sys/bus/pci/slots/7");
     fs::create_dir_all(&slot).unwrap();
     fs::write(slot.join("address"), "0000:00:03\n").unwrap();
     assert_eq!(root.facts(None).interface.slot, some("7"));
@@ -487,7 +476,7 @@ fn offloads_are_told_as_far_as_the_driver_tells_them() {
             addresses: Vec::new(),
             ..Kernel::here()
         };
-        let all = settings::of(&root.0, &kernel, Some("eth0"));
+        let all = settings::of(root.0.path(), &kernel, Some("eth0"));
         let found = all
             .into_iter()
             .find(|(name, _)| name == "interface_offloads");

@@ -4,14 +4,12 @@ use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
+use ipnet::IpNet;
 use thiserror::Error;
 
-/// Addresses that begin with the same bits.
+/// Addresses that begin with the same bits. All others are 0 in its own address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Network {
-    address: IpAddr,
-    bits: u8,
-}
+pub struct Network(IpNet);
 
 /// A text that is no network.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -31,46 +29,31 @@ impl Network {
     /// True if an address is in it. An IPv4-mapped IPv6 address is IPv4.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
-        match (self.address, address.to_canonical()) {
-            (IpAddr::V4(own), IpAddr::V4(other)) => {
-                first_bits(own.to_bits().into(), self.bits, 32)
-                    == first_bits(other.to_bits().into(), self.bits, 32)
-            }
-            (IpAddr::V6(own), IpAddr::V6(other)) => {
-                first_bits(own.to_bits(), self.bits, 128)
-                    == first_bits(other.to_bits(), self.bits, 128)
-            }
-            (IpAddr::V4(_), IpAddr::V6(_)) | (IpAddr::V6(_), IpAddr::V4(_)) => false,
-        }
+        self.0.contains(&address.to_canonical())
     }
 
     /// First address; IPv4 where it is given as IPv4-mapped IPv6.
     #[must_use]
-    pub const fn address(&self) -> IpAddr {
-        self.address
+    pub fn address(&self) -> IpAddr {
+        self.0.addr()
     }
 
     /// Number of leading bits that identify the network.
     #[must_use]
-    pub const fn prefix(&self) -> u8 {
-        self.bits
+    pub fn prefix(&self) -> u8 {
+        self.0.prefix_len()
     }
 
     /// The network that a client is counted by: its IPv4 address, or these leading bits of its
     /// IPv6 address.
     #[must_use]
     pub fn of_source(address: IpAddr, v6_bits: u8) -> Self {
-        let address = address.to_canonical();
-        let whole = if address.is_ipv4() { 32 } else { 128 };
-        let bits = if address.is_ipv4() {
-            whole
-        } else {
-            v6_bits.min(whole)
+        let whole = IpNet::from(address.to_canonical());
+        let of_v6 = match whole {
+            IpNet::V4(_) => None,
+            IpNet::V6(_) => Self::around(whole.addr(), v6_bits),
         };
-        Self::around(address, bits).unwrap_or(Self {
-            address,
-            bits: whole,
-        })
+        of_v6.unwrap_or(Self(whole))
     }
 
     /// The network of an address, whatever bits it has behind those that count; `None`
@@ -81,21 +64,8 @@ impl Network {
             (IpAddr::V6(_), v4 @ IpAddr::V4(_)) if bits >= 96 => (v4, bits - 96),
             _ => (address, bits),
         };
-        let address = match address {
-            IpAddr::V4(own) => {
-                let kept = first_bits(own.to_bits().into(), bits, 32)?;
-                IpAddr::V4(u32::try_from(kept).ok()?.into())
-            }
-            IpAddr::V6(own) => IpAddr::V6(first_bits(own.to_bits(), bits, 128)?.into()),
-        };
-        Some(Self { address, bits })
+        Some(Self(IpNet::new(address, bits).ok()?.trunc()))
     }
-}
-
-/// The first bits of so many, the others 0; `None` when there are not as many.
-fn first_bits(all: u128, bits: u8, of: u8) -> Option<u128> {
-    let behind = u32::from(of.checked_sub(bits)?);
-    Some(all.checked_shr(behind).unwrap_or(0) << (behind % 128))
 }
 
 impl FromStr for Network {
@@ -111,16 +81,15 @@ impl FromStr for Network {
         let bits = match bits {
             Some(bits) if bits.starts_with('+') => return Err(bad()),
             Some(bits) => bits.parse().map_err(|_| bad())?,
-            None if address.is_ipv4() => 32,
-            None => 128,
+            None => IpNet::from(address).prefix_len(),
         };
         let network = Self::around(address, bits).ok_or_else(bad)?;
-        let canonical = if network.address.is_ipv4() {
+        let canonical = if network.address().is_ipv4() {
             address.to_canonical()
         } else {
             address
         };
-        if network.address == canonical {
+        if network.address() == canonical {
             Ok(network)
         } else {
             Err(BadNetwork::BitsBehind(text.to_owned(), network))
@@ -130,7 +99,7 @@ impl FromStr for Network {
 
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.address, self.bits)
+        self.0.fmt(f)
     }
 }
 

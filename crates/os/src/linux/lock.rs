@@ -35,13 +35,12 @@ mod tests {
 
     #[test]
     fn a_file_is_locked_until_it_is_closed() {
-        let path = std::env::temp_dir().join(format!("netperf-lock-{}", std::process::id()));
-        let (first, second) = (File::create(&path).unwrap(), File::create(&path).unwrap());
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let (first, second) = (File::create(&file).unwrap(), File::create(&file).unwrap());
         assert!(try_alone(first.as_fd()).unwrap());
         assert!(try_alone(first.as_fd()).unwrap());
         assert!(!try_alone(second.as_fd()).unwrap());
         drop(first);
         assert!(try_alone(second.as_fd()).unwrap());
-        std::fs::remove_file(path).unwrap();
     }
 }

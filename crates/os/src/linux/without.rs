@@ -375,11 +375,10 @@ mod tests {
 
     #[test]
     fn an_unlinked_file_has_no_name_and_keeps_its_bytes() {
-        let folder = std::env::temp_dir().join(format!("without-{:x}", system::unlike()));
-        std::fs::create_dir(&folder).unwrap();
-        let mut file = std::fs::File::from(unlinked_file(&folder).unwrap());
+        let folder = tempfile::tempdir().unwrap();
+        let mut file = std::fs::File::from(unlinked_file(folder.path()).unwrap());
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
-        std::fs::remove_dir(&folder).unwrap();
+        folder.close().unwrap();
         file.write_all(b"kept").unwrap();
         file.rewind().unwrap();
         let mut text = String::new();
@@ -402,7 +401,8 @@ mod tests {
 
     #[test]
     fn a_file_that_cannot_be_executed_is_passed_over() {
-        let text = std::env::temp_dir().join(format!("without-{:x}", system::unlike()));
+        let folder = tempfile::tempdir().unwrap();
+        let text = folder.path().join("text");
         std::fs::write(&text, "exit 1").unwrap();
         std::fs::set_permissions(&text, std::fs::Permissions::from_mode(0o700)).unwrap();
         let files = [text.clone(), "/no/such/file".into(), "/bin/sh".into()];
@@ -419,7 +419,6 @@ mod tests {
         assert_eq!(child.wait().unwrap().code(), Some(9));
         let error = start(&files[..1]).unwrap_err();
         assert_eq!(error.raw_os_error(), Some(libc::ENOEXEC));
-        std::fs::remove_file(&text).unwrap();
     }
 
     #[test]

@@ -1,8 +1,7 @@
 //! TLS records by the kernel, against its own kind and against rustls. Needs a kernel with
 //! TLS: the lab in the virtual machine has one.
 
-use std::fs::File;
-use std::io::Write;
+use std::io::{Seek as _, Write as _};
 use std::net::TcpListener;
 use std::thread::{self, JoinHandle};
 
@@ -160,11 +159,9 @@ fn a_file_is_sent_and_what_comes_is_spliced_away() {
     if !Lab::Vm.is_here() {
         return;
     }
-    let path = std::env::temp_dir().join(format!("netperf-ktls-{}", std::process::id()));
-    let mut file = File::create(&path).unwrap();
+    let mut file = tempfile::tempfile().unwrap();
     file.write_all(&pattern(300_000)).unwrap();
-    let file = File::open(&path).unwrap();
-    std::fs::remove_file(&path).unwrap();
+    file.rewind().unwrap();
     let (client, server) = pair(&Ktls::new(None), Ktls::new(None), |end| {
         let mut end = Spliced::new(end.into_socket()).unwrap();
         let (mut total, mut buf) = (0, vec![0; 65_536]);

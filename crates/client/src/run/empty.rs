@@ -30,6 +30,8 @@ const STEADY: u32 = 5_000;
 pub(super) struct Surroundings {
     /// True if a signal ended the test.
     pub(super) stopped: bool,
+    /// True for a run that netperf 2.7 could make: it has a result however soon it is ended.
+    pub(super) classic: bool,
     /// True if the path carries no other traffic that could keep data away.
     pub(super) idle: bool,
     /// Time for which netserver's answer to the request was waited for.
@@ -76,6 +78,17 @@ pub(super) fn failure(
     runs: &[Iteration],
     around: Surroundings,
 ) -> Option<String> {
+    let at_once = || runs.iter().all(|run| run.elapsed < SOON);
+    let has_result = || around.classic && at_once();
+    let ended_soon = || runs.iter().all(|run| ended_soon(plan, run, around));
+    if around.stopped && ended_soon() && !has_result() {
+        let what = if counts_operations(plan) {
+            "a transaction was completed"
+        } else {
+            "any data arrived"
+        };
+        return Some(format!("a signal ended the test before {what}"));
+    }
     let cause = cause(plan, hosts, agreed, runs, around)?;
     let is_dropped = || matches!(of_all(plan, runs, around), Some(EmptyCause::Sends(_)));
     let is_late = || runs.iter().any(|run| comes_late(plan, run));
@@ -211,10 +224,28 @@ pub(super) fn starved(plan: &TestPlan, runs: &[Iteration]) -> Option<Warning> {
     })
 }
 
+/// Returns true for a run of a few round trips in which nothing arrived, and no send failed.
+fn ended_soon(plan: &TestPlan, run: &Iteration, around: Surroundings) -> bool {
+    let local = &run.local.tally;
+    let remote = run.remote.as_ref().map(|end| &end.tally);
+    let arrived = if counts_operations(plan) {
+        local.transactions
+    } else {
+        let there = remote.map_or(local.bytes_sent, |end| end.bytes_received);
+        local.bytes_received + if plan.flow.sends { there } else { 0 }
+    };
+    let failed = local.failed_sends + remote.map_or(0, |end| end.failed_sends);
+    let soon = SOON + 4.0 * around.answered.as_secs_f64();
+    arrived == 0 && failed == 0 && run.elapsed < soon
+}
+
+fn counts_operations(plan: &TestPlan) -> bool {
+    plan.test.counts_connections() || plan.flow.counts_transactions()
+}
+
 /// Returns true if one end sent over a connection, and nothing arrived yet at the other.
 fn comes_late(plan: &TestPlan, run: &Iteration) -> bool {
-    let is_bulk = !plan.test.counts_connections() && !plan.flow.counts_transactions();
-    let Some(remote) = run.remote.as_ref().filter(|_| is_bulk) else {
+    let Some(remote) = run.remote.as_ref().filter(|_| !counts_operations(plan)) else {
         return false;
     };
     let (local, remote) = (&run.local.tally, &remote.tally);
@@ -254,7 +285,7 @@ fn of_run(plan: &TestPlan, run: &Iteration, idle: bool) -> Option<EmptyCause> {
     if plan.flow.receives && remote.is_some_and(|end| end.bytes_sent == 0 && end.failed_sends > 0) {
         return Some(EmptyCause::Sends(SendingEnd::Netserver));
     }
-    if plan.test.counts_connections() || plan.flow.counts_transactions() {
+    if counts_operations(plan) {
         let requests = received.unwrap_or(0);
         return (local.transactions == 0).then_some(EmptyCause::Transactions(requests));
     }
@@ -458,6 +489,7 @@ mod tests {
     fn one_result_is_enough_and_a_signal_may_come_before_the_first() {
         const RAN: Surroundings = Surroundings {
             stopped: false,
+            classic: false,
             idle: false,
             answered: Duration::ZERO,
         };

@@ -156,6 +156,7 @@ impl TestRun<'_> {
         let control = self.talk.as_ref().map(|talk| talk.link().fd());
         let around = empty::Surroundings {
             stopped,
+            classic: self.run.is_classic(),
             idle: control.is_some_and(empty::is_idle),
             answered: self.answered,
         };

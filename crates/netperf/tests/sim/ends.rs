@@ -83,3 +83,29 @@ fn a_signal_at_any_time_of_a_later_iteration_gives_the_earlier_ones() {
     }
     assert!(later > 5, "{later} signals came after the first iteration");
 }
+
+#[test]
+fn a_signal_before_anything_arrived_leaves_no_figure_and_blames_no_firewall() {
+    if !sim::available() {
+        return;
+    }
+    let programs = ours!();
+    let link = SimLink::lossless(10, 500);
+    for (test, seconds, expected) in [
+        ("-t TCP_STREAM", 3.25, "before any data arrived"),
+        ("-t TCP_STREAM --flows 3", 4.25, "before any data arrived"),
+        ("-t TCP_CRR", 4.25, "before a transaction was completed"),
+    ] {
+        let words = format!("-4 -H server {test} -l 2 --json");
+        let client = SimProcess::new(&programs.netperf, &words);
+        let client = client.signalled(Duration::from_secs_f64(seconds), "SIGINT");
+        let server = SimProcess::new(&programs.netserver, "-D -4");
+        let run = Simulation::of_two(link, server, client).run();
+        let client = run.of("client");
+        let document: Value = serde_json::from_str(&client.stdout).expect("a document");
+        assert!(client.end.status() > Some(0), "{test}: {}", run.account());
+        let message = document["error"]["message"].as_str().unwrap_or_default();
+        let expected = format!("a signal ended the test {expected}");
+        assert!(message.contains(&expected), "{test}: {}", run.account());
+    }
+}

@@ -203,6 +203,7 @@ pub struct Running {
 impl Running {
     fn start(mut command: Command, shown: String, patience: Duration) -> Self {
         watchdog::watch();
+        let since = Stopwatch::start();
         let child = start(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
         let mut child = child.unwrap_or_else(|error| panic!("cannot start {shown}: {error}"));
         let stdout = Captured::of(child.stdout.take().expect("piped"));
@@ -214,7 +215,7 @@ impl Running {
             stderr,
             shown,
             patience,
-            since: Stopwatch::start(),
+            since,
         }
     }
 

@@ -20,7 +20,7 @@ use netperf_model::{
     Startups, TransportSet,
 };
 
-use self::numbers::{count, integer, is_decimal, number, number_of, spelled, whole_seconds};
+use self::numbers::{count, integer, is_decimal, number, spelled, whole_seconds};
 pub use self::numbers::{duration, has_thousands, is_empty_list, size};
 pub use self::rates::bit_rate;
 use self::rates::pacing_rate;
@@ -196,7 +196,7 @@ impl ValueKind {
             Self::SizeOrDefault if text == "-1" => as_it_is(true),
             Self::Size | Self::SizeOrDefault => {
                 let value = size(text).filter(|_| !text.is_empty());
-                value.map(|value| match number_of(text, &[]) {
+                value.map(|value| match count(text) {
                     // The letters' grammar reads a number with one letter, too.
                     None if !text.contains(['.', 'e', 'E']) => Cow::Borrowed(text),
                     _ => spelled(text, value.into()),

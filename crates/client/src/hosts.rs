@@ -141,16 +141,13 @@ pub(super) fn drawn(plan: &TestPlan, hosts: &Hosts) -> Hosts {
 }
 
 fn random_within(address: IpAddr, prefix: u8) -> IpAddr {
-    let random = (u128::from(random()) << 64) | u128::from(random());
-    let mix = |own: u128, mask: u128| (own & !mask) | (random & mask);
+    let random = Ipv6Addr::from((u128::from(random()) << 64) | u128::from(random()));
     match IpNet::new(address, prefix) {
         Ok(IpNet::V4(net)) => {
-            let mixed = mix(net.addr().to_bits().into(), net.hostmask().to_bits().into());
-            u32::try_from(mixed).map_or(address, |bits| Ipv4Addr::from(bits).into())
+            let [.., a, b, c, d] = random.octets();
+            (net.network() | (Ipv4Addr::new(a, b, c, d) & net.hostmask())).into()
         }
-        Ok(IpNet::V6(net)) => {
-            Ipv6Addr::from(mix(net.addr().to_bits(), net.hostmask().to_bits())).into()
-        }
+        Ok(IpNet::V6(net)) => (net.network() | (random & net.hostmask())).into(),
         Err(_) => address,
     }
 }

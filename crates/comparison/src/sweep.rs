@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use netperf_model::units::SIZE_LETTERS;
+use netperf_model::units::without_size_letter;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -113,10 +113,7 @@ fn is_name(name: &str) -> bool {
 
 /// A number with a size letter as netperf has them: K, M, G of 1024, k, m, g of 1000.
 fn number(text: &str) -> Option<f64> {
-    let mut letters = SIZE_LETTERS.iter();
-    let (digits, factor) = letters
-        .find_map(|(letter, factor)| Some((text.strip_suffix(letter)?, *factor)))
-        .unwrap_or((text, 1));
+    let (digits, factor) = without_size_letter(text);
     let plain = digits.starts_with(|c: char| c.is_ascii_digit());
     let value: f64 = digits.parse().ok().filter(|_| plain)?;
     value.is_finite().then_some(value * f64::from(factor))

@@ -10,6 +10,15 @@ pub const SIZE_LETTERS: [(&str, u32); 6] = [
     ("g", 1_000_000_000),
 ];
 
+/// The part of a size before its letter, and the factor of the letter; 1 if there is none.
+#[must_use]
+pub fn without_size_letter(text: &str) -> (&str, u32) {
+    SIZE_LETTERS
+        .iter()
+        .find_map(|(letter, factor)| Some((text.strip_suffix(letter)?, *factor)))
+        .unwrap_or((text, 1))
+}
+
 /// A unit of throughput.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unit {

@@ -5,12 +5,15 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use crate::{Place, eventually, procfs, scratch, start, watchdog};
+use crate::{Place, eventually, procfs, start, watchdog};
 
 /// Begins the name of every namespace of ours.
 const PREFIX: &str = "npt-";
+/// Number of the next one of this process.
+static NEXT: AtomicU32 = AtomicU32::new(0);
 
 /// One namespace with its loopback interface up; deleted when dropped.
 #[derive(Debug)]
@@ -19,7 +22,8 @@ pub(crate) struct Namespace(String);
 impl Namespace {
     pub(crate) fn new() -> Self {
         watchdog::watch();
-        let name = format!("{PREFIX}{}", scratch::unique());
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{PREFIX}{}-{number}", std::process::id());
         ip(&["netns", "add", &name]);
         let namespace = Self(name);
         namespace.know_localhost();

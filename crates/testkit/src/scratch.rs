@@ -3,11 +3,8 @@
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use tempfile::TempDir;
-
-static NEXT: AtomicU32 = AtomicU32::new(0);
 
 /// An empty folder, removed with all it holds when dropped.
 #[derive(Debug)]
@@ -34,10 +31,4 @@ impl Default for Scratch {
     fn default() -> Self {
         Self::new()
     }
-}
-
-/// `<process id>-<counter>`: unique on this machine while the process lives.
-pub(crate) fn unique() -> String {
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    format!("{}-{number}", std::process::id())
 }

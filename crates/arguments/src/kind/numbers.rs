@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use netperf_model::units::SIZE_LETTERS;
+use netperf_model::units::without_size_letter;
 
 /// Returns true for a text without a letter: an empty one, and blanks and commas alone.
 pub fn is_empty_list(text: &str) -> bool {
@@ -32,14 +32,9 @@ pub(super) fn spelled(text: &str, value: i64) -> Cow<'_, str> {
     }
 }
 
-/// A number of digits, perhaps with a fraction and an exponent as in `1.5e3`, times the factor of
-/// one of `units` at its end; `None` unless it is whole and fits into the 32 bits that everything is
-/// kept in.
-pub(super) fn number_of(text: &str, units: &[(&str, u32)]) -> Option<i64> {
-    let (text, factor) = units
-        .iter()
-        .find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, *factor)))
-        .unwrap_or((text, 1));
+/// A number of digits, perhaps with a fraction and an exponent as in `1.5e3`, times a factor; `None`
+/// unless it is whole and fits into the 32 bits that everything is kept in.
+fn times(text: &str, factor: u32) -> Option<i64> {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent.strip_prefix('+').unwrap_or(exponent)),
         None => (text, "0"),
@@ -62,12 +57,12 @@ pub(super) fn number_of(text: &str, units: &[(&str, u32)]) -> Option<i64> {
 
 /// A whole number from 0.
 pub(super) fn count(text: &str) -> Option<i64> {
-    number_of(text, &[])
+    times(text, 1)
 }
 
 /// Seconds, in any unit of time.
 pub(super) fn whole_seconds(text: &str) -> Option<i64> {
-    let seconds = match number_of(text, &[]) {
+    let seconds = match count(text) {
         Some(seconds) => seconds,
         None => {
             let time = duration(text).filter(|time| time.subsec_nanos() == 0)?;
@@ -93,7 +88,8 @@ pub(super) fn integer(text: &str) -> Option<i64> {
 
 /// A number with one letter at its end, if it fits.
 pub fn size(text: &str) -> Option<i32> {
-    number_of(text, &SIZE_LETTERS).and_then(|value| i32::try_from(value).ok())
+    let (number, factor) = without_size_letter(text);
+    times(number, factor).and_then(|value| i32::try_from(value).ok())
 }
 
 pub(super) fn is_decimal(text: &str) -> bool {

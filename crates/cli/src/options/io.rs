@@ -103,9 +103,9 @@ pub(super) const DSCP: Opt = Opt::lettered('Y', "dscp", Group::Sockets)
     ))
     .help("differentiated services code point of packets: ef, cs1, af11, or 0 to 63")
     .more(
-        "Names: af11 to af43, cs0 to cs7, ef, le, va. One value is for both ends. A number after the letter \
-         is the whole type-of-service byte, as in netperf 2.7, and four times the code point; it \
-         may be hexadecimal (0x10) or octal (020), and 0 is not applied.",
+        "Names: af11 to af43, cs0 to cs7, ef, le, va. One value is for both ends. A number after \
+         the letter is the whole type-of-service byte, as in netperf 2.7, and four times the code \
+         point; it may be hexadecimal (0x10) or octal (020), and 0 is not applied.",
     );
 
 /// The old name of [`DSCP`], with the values of the letter.

@@ -82,7 +82,7 @@ pub(super) fn failure(
     let has_result = || around.classic && at_once();
     let ended_soon = || runs.iter().all(|run| ended_soon(plan, run, around));
     if around.stopped && ended_soon() && !has_result() {
-        let what = if counts_operations(plan) {
+        let what = if plan.flow.counts_transactions() {
             "a transaction was completed"
         } else {
             "any data arrived"
@@ -228,7 +228,7 @@ pub(super) fn starved(plan: &TestPlan, runs: &[Iteration]) -> Option<Warning> {
 fn ended_soon(plan: &TestPlan, run: &Iteration, around: Surroundings) -> bool {
     let local = &run.local.tally;
     let remote = run.remote.as_ref().map(|end| &end.tally);
-    let arrived = if counts_operations(plan) {
+    let arrived = if plan.flow.counts_transactions() {
         local.transactions
     } else {
         let there = remote.map_or(local.bytes_sent, |end| end.bytes_received);
@@ -239,13 +239,13 @@ fn ended_soon(plan: &TestPlan, run: &Iteration, around: Surroundings) -> bool {
     arrived == 0 && failed == 0 && run.elapsed < soon
 }
 
-fn counts_operations(plan: &TestPlan) -> bool {
-    plan.test.counts_connections() || plan.flow.counts_transactions()
-}
-
 /// Returns true if one end sent over a connection, and nothing arrived yet at the other.
 fn comes_late(plan: &TestPlan, run: &Iteration) -> bool {
-    let Some(remote) = run.remote.as_ref().filter(|_| !counts_operations(plan)) else {
+    let Some(remote) = run
+        .remote
+        .as_ref()
+        .filter(|_| !plan.flow.counts_transactions())
+    else {
         return false;
     };
     let (local, remote) = (&run.local.tally, &remote.tally);
@@ -260,8 +260,7 @@ fn goes_over_connections(plan: &TestPlan) -> bool {
 
 /// Returns true if the test has a connection from its beginning on, which no firewall blocks.
 fn has_connection(plan: &TestPlan) -> bool {
-    let opens_more = plan.flow.connects || plan.test.counts_connections();
-    goes_over_connections(plan) && !opens_more
+    goes_over_connections(plan) && !plan.flow.connects
 }
 
 /// Data that arrived in none of the runs.
@@ -285,7 +284,7 @@ fn of_run(plan: &TestPlan, run: &Iteration, idle: bool) -> Option<EmptyCause> {
     if plan.flow.receives && remote.is_some_and(|end| end.bytes_sent == 0 && end.failed_sends > 0) {
         return Some(EmptyCause::Sends(SendingEnd::Netserver));
     }
-    if counts_operations(plan) {
+    if plan.flow.counts_transactions() {
         let requests = received.unwrap_or(0);
         return (local.transactions == 0).then_some(EmptyCause::Transactions(requests));
     }

@@ -44,7 +44,7 @@ fn of_run(plan: &TestPlan, run: &Iteration) -> Option<Warning> {
     let many = plan.many.as_ref();
     // Counts of a part of the run do not begin with the same byte at both ends.
     let is_whole = many.is_none_or(|many| !many.has_margins());
-    let is_bulk = plan.flow.sends && !plan.flow.connects && !plan.flow.counts_transactions();
+    let is_bulk = plan.flow.sends && !plan.flow.counts_transactions();
     let remote = run.remote.as_ref().filter(|_| is_bulk && is_whole)?;
     let flows = many.map_or(1, |many| u64::from(many.flows));
     let is_stream = plan.transport.row().reliable && plan.transport.is_connected();

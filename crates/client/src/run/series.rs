@@ -83,13 +83,13 @@ impl TestRun<'_> {
             }
             let confidence = confidence(plan, unit, &self.done.iterations);
             // A signal may have come after the time of the iteration, too.
-            let signalled = alarm::stopped_by_user();
+            let ended = stopped || alarm::stopped_by_user();
             let wants_more = wants_more(plan, self.done.iterations.len(), confidence.as_ref());
-            if stopped || (signalled && wants_more) {
+            if stopped || (ended && wants_more) {
                 warnings.push(Warning::EndedEarly);
             }
-            if stopped || signalled || !wants_more {
-                return Ok(self.outcome(agreed, confidence, stopped || signalled, warnings));
+            if ended || !wants_more {
+                return Ok(self.outcome(agreed, confidence, ended, warnings));
             }
             last = Some((agreed, confidence));
         }

@@ -406,8 +406,8 @@ fn retransmitted_within(link: &ControlLink) -> Duration {
 /// Round trip of probes, which includes queues that data still fills, or datagrams may fill.
 fn probed_at(plan: &TestPlan, ran: &EndReport) -> Duration {
     let measured = ran.round_trip.unwrap_or_default();
-    let answered = plan.flow.counts_transactions() || plan.test.counts_connections();
-    let unknown = ran.round_trip.is_none() && plan.flow.sends && !answered;
+    let is_bulk = plan.flow.sends && !plan.flow.counts_transactions();
+    let unknown = ran.round_trip.is_none() && is_bulk;
     if (ran.queued || unknown) && !ran.stopped_by_user {
         measured.max(QUEUES)
     } else {

@@ -95,7 +95,7 @@ fn assert_complete(schedule: &RoundSchedule, members: &ScheduleMembers) {
 
 #[test]
 fn pairs_are_disjoint_and_complete_in_as_few_rounds_as_possible() {
-    for count in 2..=200 {
+    for count in (2..=33).chain([64, 65, 127, 200]) {
         let members = ScheduleMembers::of(count);
         for directions in BOTH {
             let schedule = pairs_of(&members, directions, count as u64);
@@ -144,7 +144,7 @@ fn random_racks(dice: &mut Dice, count: usize) -> ScheduleMembers {
 
 #[test]
 fn no_uplink_has_more_flows_than_its_capacity_and_rounds_are_few() {
-    rounds_are_few(11);
+    rounds_are_few(19);
 }
 
 #[test]
@@ -202,33 +202,48 @@ fn four_racks_of_sixteen_with_uplinks_of_four_flows_need_192_rounds() {
 }
 
 #[test]
+fn two_hundred_hosts_are_planned_with_little_work() {
+    planned_with_little_work(200, 2_700_000);
+}
+
+#[test]
+#[ignore = "nightly: a thousand hosts"]
 fn a_thousand_hosts_are_planned_with_little_work() {
-    let members = ScheduleMembers::of(1000);
+    planned_with_little_work(1000, 300_000_000);
+}
+
+/// Plans so many hosts, 25 in a rack, and judges the number of rounds and of words that were
+/// examined, which take about a nanosecond each.
+fn planned_with_little_work(hosts: usize, most: u64) {
+    let members = ScheduleMembers::of(hosts);
     let schedule = pairs_of(&members, PairDirections::Together, 1);
-    assert_eq!((schedule.rounds.len(), schedule.cells()), (999, 999_000));
+    let cells = hosts * (hosts - 1);
+    assert_eq!(
+        (schedule.rounds.len(), schedule.cells()),
+        (hosts - 1, cells)
+    );
     let racks = ScheduleMembers {
         uplinks: vec![Uplinks {
             label: "rack".to_owned(),
-            groups: (0..1000).map(|member| Some(member / 25)).collect(),
-            flows: vec![flows(6); 40],
+            groups: (0..hosts).map(|member| Some(member / 25)).collect(),
+            flows: vec![flows(6); hosts / 25],
         }],
-        ..ScheduleMembers::of(1000)
+        ..ScheduleMembers::of(hosts)
     };
-    let order = shuffled(1000, 3);
+    let order = shuffled(hosts, 3);
     let (rounds, examined) = colouring::rounds(&racks, PairDirections::Together, &order);
     let fewest = fewest_rounds(PairDirections::Together, &racks);
     println!(
         "{} rounds, at least {fewest}, {examined} words",
         rounds.len()
     );
-    assert_eq!(rounds.iter().map(Vec::len).sum::<usize>(), 999_000);
+    assert_eq!(rounds.iter().map(Vec::len).sum::<usize>(), cells);
     assert!(
         2 * rounds.len() <= 3 * fewest,
         "{} of {fewest}",
         rounds.len()
     );
-    // A word takes about a nanosecond.
-    assert!(examined < 300_000_000, "{examined}");
+    assert!(examined < most, "{examined}");
 }
 
 #[test]

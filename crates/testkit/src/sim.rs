@@ -6,6 +6,7 @@
 
 mod capture;
 mod ends;
+mod one_cpu;
 mod scenario;
 
 use std::collections::BTreeMap;
@@ -160,12 +161,14 @@ impl Simulation {
         let processes = u32::try_from(processes).expect("fewer processes");
         let patience = PATIENCE + PATIENCE_EACH * processes;
         watchdog::restart_with(patience + PATIENCE);
+        let one_cpu = one_cpu::OneCpu::take();
         let simulator = Invocation::new(Path::new("shadow"))
             .args(["--parallelism", "1", "--log-level", "error"])
             .arg("--data-directory")
             .args([&output, &scenario])
             .patience(patience)
             .run();
+        drop(one_cpu);
         let said = format!("{}{}", simulator.stdout, simulator.stderr);
         let ends = ends::of(&said);
         let ran = output.join("sim-stats.json").exists();

@@ -17,7 +17,7 @@ use netperf_testkit::{environment, note, ours, sim};
 use draw::Case;
 
 const RUNS: u32 = 100;
-/// Simulations at the same time. Each has its own two threads.
+/// Simulations at the same time.
 const TOGETHER: usize = 4;
 /// Failed cases that are made simpler.
 const SIMPLIFIED: u32 = 5;

@@ -317,14 +317,24 @@ pub fn set_file_mask(lacking: u32) {
     let _former = unsafe { libc::umask(lacking) };
 }
 
-/// sched_setaffinity(2): run this process on one CPU.
+/// sched_setaffinity(2): run this thread, and what it starts, on one CPU.
 ///
 /// # Errors
 /// `EINVAL` when there is no such CPU.
 pub fn bind_to_cpu(cpu: u32) -> io::Result<()> {
-    let mut one = CpuSet::new();
-    one.set(usize::try_from(cpu).unwrap_or(usize::MAX))?;
-    Ok(sched_setaffinity(SELF, &one)?)
+    bind_to_cpus(&[cpu])
+}
+
+/// sched_setaffinity(2): run this thread, and what it starts, on these CPUs.
+///
+/// # Errors
+/// `EINVAL` when there is no such CPU.
+pub fn bind_to_cpus(cpus: &[u32]) -> io::Result<()> {
+    let mut set = CpuSet::new();
+    for cpu in cpus {
+        set.set(usize::try_from(*cpu).unwrap_or(usize::MAX))?;
+    }
+    Ok(sched_setaffinity(SELF, &set)?)
 }
 
 /// The calling thread.

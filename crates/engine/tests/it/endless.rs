@@ -13,6 +13,7 @@ const AMOUNT: u64 = 1_000_000;
 const MARGIN: u64 = 1 << 32;
 
 #[test]
+#[ignore = "nightly: 4 GiB arrive"]
 fn an_amount_both_ways_over_one_connection_ends_at_netperf() {
     let _run = the_only_run();
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();

@@ -26,7 +26,7 @@ fn client(server: &Netserver, words: &[&str]) -> Invocation {
     ours!().client_of(server).args(words)
 }
 
-const SHORT: [&str; 6] = ["-t", "TCP_RR", "-l", "1", "-P", "0"];
+const SHORT: [&str; 6] = ["-t", "TCP_RR", "-l", "-50", "-P", "0"];
 
 fn is_noted(server: &Netserver, line: &str) {
     let noted = eventually(Duration::from_secs(5), || server.said().1.contains(line));

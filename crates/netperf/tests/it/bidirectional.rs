@@ -1,7 +1,11 @@
 //! Bulk data both ways at once: both ends count the same in each direction, and what cannot
 //! be is refused.
 
-use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs, Values, ours};
+use std::time::Duration;
+
+use netperf_testkit::{
+    Finished, Invocation, Netserver, Place, Programs, Values, eventually, ours, procfs,
+};
 
 /// Selectors that every test reads.
 const SELECTED: &str = "THROUGHPUT,ELAPSED_TIME,BIDIRECTIONAL,\
@@ -181,6 +185,20 @@ fn a_signal_ends_both_directions_in_an_orderly_way() {
     let mut running = invocation(&server, "same", &words).spawn();
     let patience = netperf_testkit::process::PATIENCE;
     assert!(running.prints("INTERIM_RESULT", patience));
+    // The result is netperf's alone: netserver sends once it has worked for a while from now on.
+    let work = || -> Duration {
+        server
+            .sessions()
+            .iter()
+            .map(|session| procfs::processor_time(*session))
+            .sum()
+    };
+    let enough = work() + Duration::from_millis(50);
+    assert!(
+        eventually(patience, || work() >= enough),
+        "{}",
+        running.stderr()
+    );
     running.signal("INT");
     let finished = running.finish();
     let values = Values::parse(&finished.stdout);

@@ -143,7 +143,12 @@ fn stock_clients_use_the_range() {
     };
     let range = DataPortRange::free(3).leave(1);
     let server = range.serve();
-    for test in ["TCP_STREAM", "UDP_RR", "OMNI", "TCP_STREAM -- -P ,9"] {
+    for test in [
+        "TCP_STREAM -l -100000",
+        "UDP_RR -l -10",
+        "OMNI -l -100000",
+        "TCP_STREAM -l -100000 -- -P ,9",
+    ] {
         let finished = run(&stock, &server, &format!("-t {test}"));
         assert!(finished.status.success(), "{}", finished.account());
         assert!(range.contains(port_of(&finished)), "{}", finished.account());

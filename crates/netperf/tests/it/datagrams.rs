@@ -167,7 +167,7 @@ fn a_time_without_arrivals_has_a_warning_in_a_classic_run() {
     let server = ours!().serve();
     let mut running = ours!()
         .client_of(&server)
-        .args("-t UDP_STREAM -l 3 -D 0.2 -- -m 1000".split(' '))
+        .args("-t UDP_STREAM -l 3 -b 10 -w 1 -D 0.2 -- -m 1000".split(' '))
         .spawn();
     assert!(running.prints("Interim result", Duration::from_secs(20)));
     server.signal_sessions("STOP");

@@ -41,7 +41,7 @@ impl Drop for Detached {
 #[test]
 fn i01_processes_go_by_the_names_of_the_programs() {
     let server = server();
-    let running = client(&server, "-t TCP_RR -l 4").spawn();
+    let mut running = client(&server, "-t TCP_RR -l 60").spawn();
     let name = |pid| procfs::name(pid).unwrap_or_default();
     // A session is named when it begins to serve, not when it is made.
     assert!(eventually(seconds(5), || {
@@ -50,6 +50,8 @@ fn i01_processes_go_by_the_names_of_the_programs() {
     }));
     assert_eq!(name(running.pid()), "netperf");
     assert_eq!(name(server.pid()), "netserver");
+    assert!(running.works(seconds(60)));
+    running.signal("INT");
     running.finish().expect_clean();
 }
 

@@ -40,7 +40,9 @@ fn a_stop_of_netserver_at_the_end_has_a_warning_netns() {
     let Some(bench) = Bench::new(FAST) else {
         return;
     };
-    let mut running = bench.client("-t UDP_STREAM -l 3 -D 0.2 -- -m 1000").spawn();
+    let mut running = bench
+        .client("-t UDP_STREAM -l 3 -b 10 -w 1 -D 0.2 -- -m 1000")
+        .spawn();
     assert!(running.prints("Interim result", Duration::from_secs(20)));
     bench.signal_sessions("STOP");
     // Until netperf's time is over.

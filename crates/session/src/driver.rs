@@ -53,6 +53,8 @@ pub struct Conversation<'a, L> {
     plan: &'a TestPlan,
     link: L,
     state: client::ClientState,
+    /// Time limit of an answer that is not waited for yet.
+    awaited: Option<Duration>,
 }
 
 /// Result of the effects of one input.
@@ -79,6 +81,7 @@ impl<'a, L: Link> Conversation<'a, L> {
             plan,
             link,
             state: client::ClientState::Idle,
+            awaited: None,
         };
         conversation.feed(client::ClientInput::Open(passphrase))?;
         Ok(conversation)
@@ -99,9 +102,28 @@ impl<'a, L: Link> Conversation<'a, L> {
     /// # Errors
     /// When netserver refuses, breaks the protocol or does not answer.
     pub fn agree(&mut self, request: Frame) -> Result<Agreement, SessionError> {
-        let FeedOutcome::Agreed(agreement) =
-            self.feed(client::ClientInput::Offer(Box::new(request)))?
-        else {
+        self.offer(request)?;
+        self.agreement()
+    }
+
+    /// Asks for a test. The next call must be [`Self::agreement`].
+    ///
+    /// # Errors
+    /// When the connection is broken.
+    pub fn offer(&mut self, request: Frame) -> Result<(), SessionError> {
+        self.advance(client::ClientInput::Offer(Box::new(request)), false)?;
+        Ok(())
+    }
+
+    /// Waits until netserver is ready for the test that was offered.
+    ///
+    /// # Errors
+    /// When netserver refuses, breaks the protocol or does not answer.
+    pub fn agreement(&mut self) -> Result<Agreement, SessionError> {
+        let no_offer = || out_of_turn("an answer to no offer");
+        let within = self.awaited.take().ok_or_else(no_offer)?;
+        let answer = self.expect(within)?;
+        let FeedOutcome::Agreed(agreement) = self.feed(answer)? else {
             return Err(out_of_turn("an answer to the offer"));
         };
         Ok(*agreement)
@@ -163,6 +185,15 @@ impl<'a, L: Link> Conversation<'a, L> {
     }
 
     fn feed(&mut self, input: client::ClientInput) -> Result<FeedOutcome, SessionError> {
+        self.advance(input, true)
+    }
+
+    /// Carries the effects of an input out; without `waits`, up to the wait for an answer.
+    fn advance(
+        &mut self,
+        input: client::ClientInput,
+        waits: bool,
+    ) -> Result<FeedOutcome, SessionError> {
         let mut outcome = FeedOutcome::Nothing;
         let mut input = Some(input);
         while let Some(next) = input.take() {
@@ -173,7 +204,10 @@ impl<'a, L: Link> Conversation<'a, L> {
                 match effect {
                     client::ClientEffect::Send(frame) => self.link.send(&frame).map_err(broken)?,
                     client::ClientEffect::Hurry(within) => self.link.hurry(within),
-                    client::ClientEffect::Expect(within) => input = Some(self.expect(within)?),
+                    client::ClientEffect::Expect(within) if waits => {
+                        input = Some(self.expect(within)?);
+                    }
+                    client::ClientEffect::Expect(within) => self.awaited = Some(within),
                     client::ClientEffect::Agreed(agreement) => {
                         outcome = FeedOutcome::Agreed(agreement)
                     }

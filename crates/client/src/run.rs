@@ -26,7 +26,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use netperf_cli::{OutputStream, RunCommand};
-use netperf_engine::{EndReport, EngineError, Operation, TestEnd};
+use netperf_engine::{EndReport, EngineError, Lost, Operation, TestEnd};
 use netperf_measure::clock;
 use netperf_measure::device_drops::DeviceDrops;
 use netperf_measure::host;
@@ -157,6 +157,9 @@ struct TestRun<'a> {
     data_port: Option<u16>,
     /// Time for which netserver's answer to a request was waited for.
     answered: Duration,
+    /// When netserver began to send datagrams of the first flow, by `CLOCK_MONOTONIC`, where each
+    /// flow has a session.
+    sent_since: Option<u64>,
     /// True if facts about the hosts are needed.
     facts: bool,
     /// Host facts from netserver.
@@ -230,6 +233,7 @@ impl<'a> TestRun<'a> {
             banner: None,
             data_port: None,
             answered: Duration::ZERO,
+            sent_since: None,
             facts: facts::wanted(run),
             remote_host: None,
             peer_version: None,
@@ -264,6 +268,7 @@ impl<'a> TestRun<'a> {
         // In front of the request: netserver waits only seconds for the data.
         wait(plan.wait);
         let agreements = self.agree(&end, &hosts)?;
+        end.began_at(self.sent_since.take());
         end.set_tokens(agreements.iter().filter_map(|one| one.token).collect());
         if let Some(bytes) = agreements.first().and_then(|first| first.numbers) {
             end.set_numbers(bytes);
@@ -348,9 +353,22 @@ impl<'a> TestRun<'a> {
             .map(|error| failure::engine(error, self.plan().transport, host.family()))
             .or_else(|| {
                 let lost = ran.lost.as_ref()?;
+                if ran.stopped_by_user && *lost == Lost::NotClosed && self.moved_nothing(ran) {
+                    return Some(Failure::failed(empty::stopped(self.plan())));
+                }
                 let unsent = empty::unsent(&ran.result.tally).map(Failure::failed);
                 Some(unsent.unwrap_or_else(|| failure::lost(lost, &host.name)))
             })
+    }
+
+    /// Returns whether no data, or no transaction, is in netperf's counts.
+    fn moved_nothing(&self, ran: &EndReport) -> bool {
+        let tally = &ran.result.tally;
+        if self.plan().flow.counts_transactions() {
+            tally.transactions == 0
+        } else {
+            [tally.bytes_sent, tally.bytes_received] == [0, 0]
+        }
     }
 
     fn keep(&mut self, latency: Option<Latency>) {

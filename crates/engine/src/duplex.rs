@@ -88,6 +88,10 @@ struct Receiving<'a> {
     /// period.
     cut_by: Option<BorrowedFd<'a>>,
     at_end: Option<(Moment, Tally)>,
+    /// What arrives after a signal of the user does not count: the other end sends datagrams until
+    /// it hears of the signal.
+    cuts_at_stop: bool,
+    at_stop: Option<Tally>,
     begun: Moment,
     /// The counts that others see, once `counts` are no longer those.
     shown: Arc<[Counts]>,
@@ -121,6 +125,9 @@ impl Receiving<'_> {
         if matches!(ended, Ok(Ended::Lost(_))) {
             return self.losses.moved();
         }
+        if let Some(at_stop) = self.at_stop {
+            *tally = at_stop;
+        }
         let (moment, at_end) = self.at_end?;
         if matches!(ended, Ok(Ended::Abandoned)) {
             *tally = at_end;
@@ -153,6 +160,10 @@ impl Stop for Receiving<'_> {
     #[cold]
     fn overtime(&mut self, tally: &Tally) -> Option<Ended> {
         self.note(tally);
+        if self.cuts_at_stop && self.at_stop.is_none() && alarm::stopped_by_user() {
+            self.at_stop = Some(*tally);
+            self.counts = Arc::new([]);
+        }
         let in_vain = self.between.in_vain.load(Ordering::Relaxed);
         let late = match self.at_end {
             Some((moment, at_end)) => {
@@ -205,6 +216,8 @@ pub(crate) struct Inward<'a, F> {
     pub(crate) amount: RunLimit,
     /// The connection on which netperf sends.
     pub(crate) cut_by: Option<BorrowedFd<'a>>,
+    /// netperf receives datagrams, which count until a signal of the user.
+    pub(crate) cuts_at_stop: bool,
     /// netperf resets a connection when its time is over.
     pub(crate) may_be_reset: bool,
 }
@@ -262,6 +275,8 @@ where
         since: clock::now(),
         cut_by: inward.cut_by,
         at_end: None,
+        cuts_at_stop: inward.cuts_at_stop,
+        at_stop: None,
         begun: clock::now(),
         shown: Arc::new([]),
         losses: LossWatch::new(stop.control()),
@@ -366,6 +381,9 @@ fn receive<I: Endpoint>(
         ended
     });
     let ended = after_reset(ended, inward.may_be_reset);
+    let known = ended.as_ref().ok();
+    // Numbers tell what was lost of all that was sent.
+    let quality = known.and_then(|ended| hooks.quality(&tally, *ended));
     let over = stop.settle(&ended, &mut tally);
     let goes_on = matches!(
         ended,
@@ -374,8 +392,6 @@ fn receive<I: Endpoint>(
     if !goes_on {
         between.enough.store(true, Ordering::Relaxed);
     }
-    let known = ended.as_ref().ok();
-    let quality = known.and_then(|ended| hooks.quality(&tally, *ended));
     Got {
         ended,
         tally,

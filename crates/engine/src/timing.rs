@@ -193,6 +193,11 @@ pub(crate) fn receives_to_the_end(job: &EndJob) -> bool {
     job.only_receives() && !job.connects && job.transport.row().reliable && job.has_peer
 }
 
+/// Returns whether datagrams of bulk data arrive at this end.
+pub(crate) fn receives_datagrams(job: &EndJob) -> bool {
+    job.receives && !job.is_request_response() && !job.transport.is_connected()
+}
+
 /// Returns whether netperf stops netserver, which alone sends datagrams: data sent before the stop,
 /// and then an end, still arrive.
 fn awaits_a_datagram_end(job: &EndJob) -> bool {
@@ -218,10 +223,13 @@ pub(crate) fn in_vain(job: &EndJob, moved: &Moved, stop: &AlarmStop<'_>) -> Dura
     if let Some(uncounted) = stop.uncounted() {
         return uncounted;
     }
+    let is_cut = receives_datagrams(job) && alarm::stopped_by_user();
     // A transaction that did not finish took time but was not counted.
     if job.duplex.is_some() && job.transport.is_connected() {
         moved.idle
-    } else if abandoned && (job.counts_transactions() || job.duplex.is_some()) {
+    } else if job.duplex.is_some() && (abandoned || is_cut)
+        || abandoned && job.counts_transactions()
+    {
         alarm::overtime()
     } else if abandoned && awaits_a_datagram_end(job) {
         stop.silent()

@@ -87,8 +87,11 @@ pub fn work(plan: &TestPlan, unit: Unit, run: &Iteration) -> Option<(f64, f64)> 
         return Some((arrived + count(local.bytes_received), timed));
     }
     if flow.duplex.is_some() {
-        let there = run.remote.as_ref().map(|remote| &remote.tally);
-        let there = there.map_or(local.bytes_sent, |tally| tally.bytes_received);
+        let there = match &run.remote {
+            Some(remote) => remote.tally.bytes_received,
+            None if lacks_result(plan, run) => return None,
+            None => local.bytes_sent,
+        };
         return Some((count(there) + count(local.bytes_received), timed));
     }
     let receive_only = flow.receives && !flow.sends;

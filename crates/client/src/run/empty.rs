@@ -82,12 +82,7 @@ pub(super) fn failure(
     let has_result = || around.classic && at_once();
     let ended_soon = || runs.iter().all(|run| ended_soon(plan, run, around));
     if around.stopped && ended_soon() && !has_result() {
-        let what = if plan.flow.counts_transactions() {
-            "a transaction was completed"
-        } else {
-            "any data arrived"
-        };
-        return Some(format!("a signal ended the test before {what}"));
+        return Some(stopped(plan));
     }
     let cause = cause(plan, hosts, agreed, runs, around)?;
     let is_dropped = || matches!(of_all(plan, runs, around), Some(EmptyCause::Sends(_)));
@@ -98,6 +93,16 @@ pub(super) fn failure(
         return Some(cause);
     }
     Some(format!("{cause}: {}", blocked::advice(plan)))
+}
+
+/// The reason where a signal came first.
+pub(super) fn stopped(plan: &TestPlan) -> String {
+    let what = if plan.flow.counts_transactions() {
+        "a transaction was completed"
+    } else {
+        "any data arrived"
+    };
+    format!("a signal ended the test before {what}")
 }
 
 /// Reason why a data connection cannot be: both ends have one port of this host, and TCP connects

@@ -175,8 +175,12 @@ impl TestRun<'_> {
             .iter()
             .flat_map(|way| (0..).take(sessions).map(move |index| (*way, index)));
         let talks = self.talk.iter_mut().chain(&mut self.beside);
+        let before = clock::now();
+        // All are asked before the first answer: netserver sends in a session as soon as it has
+        // answered, and a flow must not send alone while the other ones are asked for.
+        let mut offered = Vec::new();
         for ((way, index), talk) in each.zip(talks) {
-            let is_first = agreements.is_empty();
+            let is_first = offered.is_empty();
             let socket = match way {
                 SessionDirection::Back if many.is_none() => end.second_address(),
                 SessionDirection::There | SessionDirection::Back => end.flow_address(index),
@@ -197,13 +201,20 @@ impl TestRun<'_> {
             for feature in self.optional.iter().filter(wanted) {
                 offer::request_optional(asked.to_mut(), *feature);
             }
-            let before = clock::now();
-            let answer = offer::request(&asked, &local).and_then(|request| talk.agree(request));
+            let request = offer::request(&asked, &local);
+            request
+                .and_then(|request| talk.offer(request))
+                .map_err(|error| refused(&error, plan, hosts))?;
+            offered.push((asked, talk));
+        }
+        for (asked, talk) in offered {
+            let answer = talk.agreement();
             self.answered = before.elapsed();
-            let agreement = answer.map_err(|error| {
-                let failure = failure::refused(&error, plan, &hosts.remote.name);
-                unserved::explained(&error, plan, failure)
-            })?;
+            // It is on its way already, and keeps the other answers waiting.
+            if told && plan.flow.receives && !plan.flow.counts_transactions() {
+                self.sent_since.get_or_insert_with(clock::monotonic);
+            }
+            let agreement = answer.map_err(|error| refused(&error, plan, hosts))?;
             if plan.flow.receives
                 && !plan.flow.counts_transactions()
                 && !plan.transport.row().reliable
@@ -212,7 +223,7 @@ impl TestRun<'_> {
             }
             many::check_ports(plan, apart, &agreement)?;
             many::check_bound(&asked, apart, &agreement, &hosts.remote.name)?;
-            if is_first {
+            if agreements.is_empty() {
                 check::data_port(self.run, hosts, &agreement)?;
             }
             agreements.push(agreement);
@@ -340,6 +351,12 @@ pub(super) fn numbered(own: &EndResult, remote: Option<EndResult>) -> Option<End
     Some(remote)
 }
 
+/// The failure of a request for a test.
+fn refused(error: &SessionError, plan: &TestPlan, hosts: &Hosts) -> Failure {
+    let failure = failure::refused(error, plan, &hosts.remote.name);
+    unserved::explained(error, plan, failure)
+}
+
 /// The results of a session; `None` where the user did not wait for the end, and netserver did
 /// not notice it in time.
 fn results(
@@ -358,6 +375,10 @@ fn results(
     match results {
         Ok(result) => Ok(Some(result)),
         Err(_) if alarm::stopped_by_user() => Ok(None),
+        // It answered before.
+        Err(error @ SessionError::NoAnswer(_)) => Err(Failure::failed(format_args!(
+            "{error}: it stopped, or its host or the path to it is gone"
+        ))),
         Err(error) => Err(failure::session(&error)),
     }
 }

@@ -20,7 +20,7 @@ use crate::error::EngineError;
 use crate::finish::Drained;
 use crate::report::EndReport;
 use crate::stop::{Ended, Lost};
-use crate::timing::PAD;
+use crate::timing::{self, PAD};
 
 /// A run that is over.
 pub(super) struct FinishedRun<'a> {
@@ -48,6 +48,13 @@ impl FinishedRun<'_> {
                 Duration::ZERO
             };
             return coordinated.opened.elapsed().saturating_sub(in_vain);
+        }
+        if timing::receives_datagrams(job) && !self.discarded {
+            // netserver ends in its own time, and what it had queued comes later.
+            let late = reports.iter().filter_map(|report| report.came_late).max();
+            if let Some(end) = coordinated.finished.max(late) {
+                return end.since(coordinated.opened);
+            }
         }
         // The arrival of what may be lost is never known.
         let only_sends = job.only_sends() && !job.connects && job.transport.row().reliable;

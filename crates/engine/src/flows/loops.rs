@@ -480,6 +480,7 @@ pub(super) fn pull<E: FlowEndpoint, R: WorkerRecorder>(
         if !stage.goes_on() && std::mem::take(&mut state.tells) {
             flows.iter().for_each(end_ours);
         }
+        let before = state.tally.bytes_received;
         for index in 0..by.wait(&state.tally)? {
             let token = by.poller.token(index);
             let Some(flow) = flows.get_mut(token) else {
@@ -517,6 +518,9 @@ pub(super) fn pull<E: FlowEndpoint, R: WorkerRecorder>(
                     active -= 1;
                 }
             }
+        }
+        if !stage.goes_on() {
+            state.comes_late(before);
         }
         if !state.is_cut() {
             state.publish();

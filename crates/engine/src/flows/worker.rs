@@ -9,7 +9,7 @@ use netperf_measure::recorder::{LatencyRecorder, NoRecorder, Recorder};
 use netperf_model::{
     ArrivedAmount, FlowCounts, Latency, Paced, Quality, Stamps, Tally, TransportId, Window,
 };
-use netperf_os::tcp;
+use netperf_os::{alarm, tcp};
 use netperf_transport::meeting::OnSocket;
 
 use super::ends::EndedFlows;
@@ -100,6 +100,8 @@ pub(super) struct WorkerState<'a, R> {
     /// Data that arrives after the end of the time counts only if all of it arrives within the
     /// grace period.
     pub(super) cuts: bool,
+    /// What arrives after a signal of the user does not count.
+    pub(super) cuts_at_stop: bool,
     /// Counts at the end of the time.
     at_end: Option<(Moment, Tally)>,
     /// Time for data on its way when the time is over, from the bytes received so far and their time.
@@ -119,6 +121,8 @@ pub(super) struct WorkerState<'a, R> {
     starts: Starts,
     /// When it was over already, where only silence told of that.
     over: Option<Moment>,
+    /// When datagrams came last, once the time was over.
+    came_late: Option<Moment>,
 }
 
 /// The part of the run that counts, where that is not all of it.
@@ -223,6 +227,7 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
             tally: Tally::default(),
             tells: false,
             cuts: false,
+            cuts_at_stop: false,
             at_end: None,
             drain: drain_within,
             begun: clock::now(),
@@ -240,6 +245,7 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
             },
             starts: Starts::default(),
             over: None,
+            came_late: None,
         }
     }
 
@@ -323,6 +329,14 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
         starts.flows += 1;
     }
 
+    /// Notes the time if something has come since `before`, when the time was over.
+    #[cold]
+    pub(super) fn comes_late(&mut self, before: u64) {
+        if self.tally.bytes_received != before {
+            self.came_late = Some(clock::now());
+        }
+    }
+
     /// Nothing has happened any more since then.
     #[cold]
     pub(super) fn was_over(&mut self, since: Moment) {
@@ -333,7 +347,8 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
     #[cold]
     fn turn<E: Acknowledged, M>(&mut self, stage: RunStage, flows: &mut [FlowState<E, M>]) {
         self.stage = stage;
-        if self.cuts && stage >= RunStage::Finish {
+        let cuts = self.cuts || self.cuts_at_stop && alarm::stopped_by_user();
+        if cuts && stage >= RunStage::Finish {
             self.note_end(flows);
         }
         if !self.edges.wanted {
@@ -441,6 +456,7 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
             quality,
             ports: Vec::new(),
             over,
+            came_late: self.came_late,
             closed: over,
             left: EndedFlows::default(),
             cipher: None,
@@ -513,6 +529,8 @@ pub(super) struct WorkerReport {
     pub(super) ports: Vec<u16>,
     /// When the loop was over.
     pub(super) over: Moment,
+    /// When datagrams came last, if that was when the time was over.
+    pub(super) came_late: Option<Moment>,
     /// Counts at the end of the time, where later ones may not count.
     pub(super) cut: Option<CutCounts>,
     /// When its connections were at their end.

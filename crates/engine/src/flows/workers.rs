@@ -95,6 +95,8 @@ pub(super) struct WorkerSetup<'a> {
     pub(super) patience: Option<Duration>,
     /// Data that arrives after the end of the time may not count.
     pub(super) cuts: bool,
+    /// What arrives after a signal of the user does not count.
+    pub(super) cuts_at_stop: bool,
     /// This end, which only receives, may stop the sender.
     pub(super) tells: bool,
     /// Recorder of the time series.
@@ -443,6 +445,7 @@ impl<E: FlowEndpoint> ThreadFlows<'_, E> {
             WorkerState::new(shared, counts, common.margins, common.latency);
         state.tells = common.tells;
         state.cuts = common.cuts;
+        state.cuts_at_stop = common.cuts_at_stop;
         state.patience = common.patience;
         state.show(common.live);
         let mark = state.recorder().begin();
@@ -484,7 +487,8 @@ impl<E: FlowEndpoint> ThreadFlows<'_, E> {
         };
         let mut endpoints: Vec<E> = flows.into_iter().map(|flow| flow.endpoint).collect();
         report.stamps = stamps(&mut endpoints);
-        let discards = report.cut.is_some() && report.ended == Ended::Abandoned;
+        let cut = report.cut.is_some() && !common.cuts_at_stop;
+        let discards = cut && report.ended == Ended::Abandoned;
         let reset = discards.then(|| finish::reset(endpoints.iter().map(OnSocket::fd)));
         let tells = common.closes && !shared.is_lost() && !discards;
         let left = ends.end(endpoints, shared, tells);

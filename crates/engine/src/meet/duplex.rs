@@ -23,7 +23,7 @@ use crate::path::PathClass;
 use crate::role::Role;
 use crate::stop::GRACE;
 use crate::stop::{Ended, Phase, Stop};
-use crate::timing::{PAD, patience};
+use crate::timing::{self, PAD, patience};
 use crate::workload;
 
 impl<N: Role> OneFlow<'_, '_, N> {
@@ -256,6 +256,7 @@ impl<N: Role, T: FnOnce()> PairVisitor for BothLoops<'_, '_, '_, N, T> {
                 && matches!(job.limit, LimitPlan::Time(_) | LimitPlan::UntilStopped),
             amount,
             cut_by,
+            cuts_at_stop: N::NETPERF && timing::receives_datagrams(job),
             may_be_reset: !N::NETPERF,
         };
         let run = workload::LoopContext {

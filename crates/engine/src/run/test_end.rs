@@ -96,6 +96,14 @@ impl<N: Role> TestEnd<N> {
         self.tokens = tokens;
     }
 
+    /// netserver began to send datagrams of many flows then, by `CLOCK_MONOTONIC`: what came since
+    /// counts, unless there is an agreed begin.
+    pub fn began_at(&mut self, time: Option<u64>) {
+        if let Some(flows) = &mut self.work.job.flows {
+            flows.begin_at = flows.begin_at.or(time);
+        }
+    }
+
     /// Numbers requests with so many bytes, which responses repeat.
     pub fn set_numbers(&mut self, bytes: u8) {
         self.work.job.end.numbers = Some(bytes);

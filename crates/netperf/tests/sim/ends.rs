@@ -95,6 +95,18 @@ fn a_signal_before_anything_arrived_leaves_no_figure_and_blames_no_firewall() {
         ("-t TCP_STREAM", 3.25, "before any data arrived"),
         ("-t TCP_STREAM --flows 3", 4.25, "before any data arrived"),
         ("-t TCP_CRR", 4.25, "before a transaction was completed"),
+        // While the data connection is made.
+        ("-t TCP_STREAM --until 5%", 3.6, "before any data arrived"),
+        (
+            "-t TCP_RR --until 5%",
+            3.8,
+            "before a transaction was completed",
+        ),
+        (
+            "-t TCP_RR --rate 5",
+            3.9,
+            "before a transaction was completed",
+        ),
     ] {
         let words = format!("-4 -H server {test} -l 2 --json");
         let client = SimProcess::new(&programs.netperf, &words);
@@ -107,5 +119,71 @@ fn a_signal_before_anything_arrived_leaves_no_figure_and_blames_no_firewall() {
         let message = document["error"]["message"].as_str().unwrap_or_default();
         let expected = format!("a signal ended the test {expected}");
         assert!(message.contains(&expected), "{test}: {}", run.account());
+    }
+}
+
+/// What one direction of the link carries at most, 10^6 bits/s.
+const LINK: f64 = 10.0;
+
+/// The throughput of a run over it, if it has one, and its account. A signal ends the run.
+fn throughput(test: &str, signal: Option<f64>) -> (Option<f64>, String) {
+    let programs = ours!();
+    let client = SimProcess::new(&programs.netperf, &format!("-4 -H server --json -t {test}"));
+    let client = match signal {
+        Some(at) => client.signalled(Duration::from_secs_f64(at), "SIGINT"),
+        None => client,
+    };
+    let server = SimProcess::new(&programs.netserver, "-D -4");
+    let run = Simulation::of_two(SimLink::lossless(10, 50), server, client).run();
+    let client = run.of("client");
+    assert_eq!(client.end.status(), Some(0), "{test}: {}", run.account());
+    let document: Value = serde_json::from_str(&client.stdout).expect("a document");
+    (document["result"]["throughput"].as_f64(), run.account())
+}
+
+#[test]
+fn datagrams_of_many_flows_have_the_rate_of_the_link() {
+    if !sim::available() {
+        return;
+    }
+    // netserver goes on until its queue is empty, and its data keeps its other answers waiting.
+    for (test, directions) in [
+        ("OMNI -l 1 --flows 3 -- -T udp -d recv -m ,1400", 1.0),
+        (
+            "OMNI -l 2 --flows 3 --warmup 1 -- -T udp -d recv -m ,1400",
+            1.0,
+        ),
+        (
+            "UDP_STREAM -l 3 --flows 3 --bidirectional separate -- -m 1400,1400",
+            2.0,
+        ),
+    ] {
+        let (throughput, account) = throughput(test, None);
+        let share = throughput.expect("a throughput") / (directions * LINK);
+        assert!((0.9..1.0).contains(&share), "{test}: {share}: {account}");
+    }
+}
+
+#[test]
+fn a_signal_leaves_no_throughput_above_the_rate_of_the_link() {
+    if !sim::available() {
+        return;
+    }
+    let both = "-l 9 --bidirectional separate";
+    let receive = "OMNI -l 9 --flows 3";
+    for (test, directions) in [
+        (format!("{receive} -- -T udp -d recv -m ,1400"), 1.0),
+        (format!("UDP_STREAM {both} -- -m 1400,1400"), 2.0),
+        (format!("UDP_STREAM {both} --flows 3 -- -m 1400,1400"), 2.0),
+        (format!("TCP_STREAM {both}"), 2.0),
+        // What arrived may be unknown.
+        (format!("TCP_STREAM {both} --flows 3"), 2.0),
+    ] {
+        for signal in [2.6, 4.6] {
+            let (throughput, account) = throughput(&test, Some(signal));
+            let share = throughput.unwrap_or_default() / (directions * LINK);
+            // netperf sends faster at first, until the queue of its socket is full.
+            assert!(share < 1.06, "{test}, {signal} s: {share}: {account}");
+        }
     }
 }

@@ -87,6 +87,7 @@ pub(in crate::flows) fn exchange<E: FlowEndpoint, R: WorkerRecorder, T: Fn(&mut 
         } else {
             wait(flows, by, rules, &state.tally)?
         };
+        let before = state.tally.bytes_received;
         for index in 0..found {
             let token = by.poller.token(index);
             let Some(flow) = flows.get_mut(token).filter(|flow| !flow.over) else {
@@ -107,6 +108,9 @@ pub(in crate::flows) fn exchange<E: FlowEndpoint, R: WorkerRecorder, T: Fn(&mut 
             if changed {
                 active -= usize::from(settle((flow, token), by.poller, rules)?);
             }
+        }
+        if !stage.goes_on() {
+            state.comes_late(before);
         }
         if !state.is_cut() {
             state.publish();

@@ -193,9 +193,10 @@ pub(crate) fn receives_to_the_end(job: &EndJob) -> bool {
     job.only_receives() && !job.connects && job.transport.row().reliable && job.has_peer
 }
 
-/// Returns whether datagrams of bulk data arrive at this end.
-pub(crate) fn receives_datagrams(job: &EndJob) -> bool {
-    job.receives && !job.is_request_response() && !job.transport.is_connected()
+/// Returns whether datagrams of bulk data arrive at netperf. After a signal of the user they go on
+/// to arrive until netserver hears of it.
+pub(crate) fn netperf_receives_datagrams(job: &EndJob) -> bool {
+    job.is_netperf() && job.receives && !job.is_request_response() && !job.transport.is_connected()
 }
 
 /// Returns whether netperf stops netserver, which alone sends datagrams: data sent before the stop,
@@ -223,7 +224,7 @@ pub(crate) fn in_vain(job: &EndJob, moved: &Moved, stop: &AlarmStop<'_>) -> Dura
     if let Some(uncounted) = stop.uncounted() {
         return uncounted;
     }
-    let is_cut = receives_datagrams(job) && alarm::stopped_by_user();
+    let is_cut = netperf_receives_datagrams(job) && alarm::stopped_by_user();
     // A transaction that did not finish took time but was not counted.
     if job.duplex.is_some() && job.transport.is_connected() {
         moved.idle

@@ -86,12 +86,12 @@ pub fn work(plan: &TestPlan, unit: Unit, run: &Iteration) -> Option<(f64, f64)> 
         let arrived = count(window.arrived?.bytes);
         return Some((arrived + count(local.bytes_received), timed));
     }
+    if lacks_result(plan, run) {
+        return None;
+    }
     if flow.duplex.is_some() {
-        let there = match &run.remote {
-            Some(remote) => remote.tally.bytes_received,
-            None if lacks_result(plan, run) => return None,
-            None => local.bytes_sent,
-        };
+        let there = run.remote.as_ref().map(|remote| &remote.tally);
+        let there = there.map_or(local.bytes_sent, |tally| tally.bytes_received);
         return Some((count(there) + count(local.bytes_received), timed));
     }
     let receive_only = flow.receives && !flow.sends;
@@ -103,7 +103,6 @@ pub fn work(plan: &TestPlan, unit: Unit, run: &Iteration) -> Option<(f64, f64)> 
             let there = count(remote.tally.bytes_received) + count(remote.tally.bytes_sent);
             (there, run.received_in())
         }
-        None if lacks_result(plan, run) => return None,
         None => (count(local.bytes_sent), timed),
     })
 }

@@ -49,7 +49,7 @@ impl FinishedRun<'_> {
             };
             return coordinated.opened.elapsed().saturating_sub(in_vain);
         }
-        if timing::receives_datagrams(job) && !self.discarded {
+        if timing::netperf_receives_datagrams(job) && !self.discarded {
             // netserver ends in its own time, and what it had queued comes later.
             let late = reports.iter().filter_map(|report| report.came_late).max();
             if let Some(end) = coordinated.finished.max(late) {

@@ -519,12 +519,7 @@ pub(super) fn pull<E: FlowEndpoint, R: WorkerRecorder>(
                 }
             }
         }
-        if !stage.goes_on() {
-            state.comes_late(before);
-        }
-        if !state.is_cut() {
-            state.publish();
-        }
+        state.round_is_over(stage, before);
     }
     Ok(Ended::ByPeer)
 }

@@ -119,7 +119,7 @@ pub(crate) fn run<N: Role>(
     }
     .finished(reports, &ending, meter.into_inner(), begun, &work.setup)?;
     report.result.series = watched.and_then(Watched::series);
-    report.discarded = discarded && !stops_datagrams(job);
+    report.discarded = discarded && !timing::netperf_receives_datagrams(job);
     report.broke = broke;
     Ok(report)
 }
@@ -185,7 +185,7 @@ fn common<'a, N: Role>(
         latency: job.latency,
         // The loop ends each of two connections by itself, or gives up on it.
         cuts: timing::receives_to_the_end(job),
-        cuts_at_stop: stops_datagrams(job),
+        cuts_at_stop: timing::netperf_receives_datagrams(job),
         closes: job.is_netperf() && (sends_end || (job.tells_addresses() && job.stops_sender)),
         series: watched,
         live: N::NETPERF.then_some(live),
@@ -214,17 +214,11 @@ fn usable(
     }
 }
 
-/// Returns whether datagrams go on to arrive at netperf after a signal of the user, until netserver
-/// hears of it.
-fn stops_datagrams(job: &EndJob) -> bool {
-    job.is_netperf() && timing::receives_datagrams(job)
-}
-
 /// Takes the counts of all flows back to the end of the time where the data of one did not arrive
 /// in time, and to the signal that ended datagrams; returns whether it did.
 fn cut(job: &EndJob, reports: &mut [WorkerReport]) -> bool {
     let late = |report: &WorkerReport| {
-        let cut = report.ended == Ended::Abandoned || stops_datagrams(job);
+        let cut = report.ended == Ended::Abandoned || timing::netperf_receives_datagrams(job);
         cut && report.cut.is_some()
     };
     let discarded = reports.iter().any(late);
@@ -282,7 +276,7 @@ fn netperf_stages<'a>(job: &EndJob, flows: &EndFlows, live: &'a Live) -> StagePl
     let stops = job.only_receives() && !job.has_peer;
     // What netperf has sent over connections of its own arrives, too.
     let drains = job.duplex.is_some() && job.transport.is_connected();
-    let by_user = match (both || drains, stops) {
+    let by_user = match (drains, stops) {
         (true, _) => AT_MOST,
         (false, true) => Duration::ZERO,
         (false, false) => GRACE,

@@ -329,9 +329,20 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
         starts.flows += 1;
     }
 
+    /// Ends a round of receives that began with so many bytes: others see what counts.
+    #[inline]
+    pub(super) fn round_is_over(&mut self, stage: RunStage, before: u64) {
+        if !stage.goes_on() {
+            self.comes_late(before);
+        }
+        if !self.is_cut() {
+            self.publish();
+        }
+    }
+
     /// Notes the time if something has come since `before`, when the time was over.
     #[cold]
-    pub(super) fn comes_late(&mut self, before: u64) {
+    fn comes_late(&mut self, before: u64) {
         if self.tally.bytes_received != before {
             self.came_late = Some(clock::now());
         }
@@ -389,7 +400,7 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
 
     /// Returns whether what arrives now may not count.
     #[inline]
-    pub(super) fn is_cut(&self) -> bool {
+    fn is_cut(&self) -> bool {
         self.at_end.is_some()
     }
 

@@ -256,7 +256,7 @@ impl<N: Role, T: FnOnce()> PairVisitor for BothLoops<'_, '_, '_, N, T> {
                 && matches!(job.limit, LimitPlan::Time(_) | LimitPlan::UntilStopped),
             amount,
             cut_by,
-            cuts_at_stop: N::NETPERF && timing::receives_datagrams(job),
+            cuts_at_stop: timing::netperf_receives_datagrams(job),
             may_be_reset: !N::NETPERF,
         };
         let run = workload::LoopContext {

@@ -109,12 +109,7 @@ pub(in crate::flows) fn exchange<E: FlowEndpoint, R: WorkerRecorder, T: Fn(&mut 
                 active -= usize::from(settle((flow, token), by.poller, rules)?);
             }
         }
-        if !stage.goes_on() {
-            state.comes_late(before);
-        }
-        if !state.is_cut() {
-            state.publish();
-        }
+        state.round_is_over(stage, before);
         if E::KEEPS_BOUNDARIES && found == 0 && are_told(flows, rules) {
             if gives_up(flows, rules, &mut silent, state) {
                 return Ok(Ended::Abandoned);

@@ -168,7 +168,13 @@ impl Stop for Receiving<'_> {
         let late = match self.at_end {
             Some((moment, at_end)) => {
                 let ran = moment.since(self.begun);
-                moment.elapsed() >= drain_within(at_end.bytes_received, ran)
+                let within = drain_within(at_end.bytes_received, ran);
+                let within = if alarm::stopped_by_user() {
+                    within.min(self.patience.impatience)
+                } else {
+                    within
+                };
+                moment.elapsed() >= within
             }
             None => self.is_too_late(),
         };

@@ -36,6 +36,17 @@ pub(crate) fn drain_within(received: u64, time: Duration) -> Duration {
     }
 }
 
+/// The same where a session of netserver sends over connections of its own: it goes on until they are
+/// closed, and the user who has ended the run waits.
+pub(crate) fn drain_apart_within(received: u64, time: Duration) -> Duration {
+    let within = drain_within(received, time);
+    if alarm::stopped_by_user() {
+        within.min(DRAIN)
+    } else {
+        within
+    }
+}
+
 /// Silence of the peer's host after which signs of life are demanded. Acknowledgements of full
 /// segments are 1.2 s apart at 10 kbit/s.
 pub(crate) const SILENCE: Duration = Duration::from_millis(1200);

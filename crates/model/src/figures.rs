@@ -210,7 +210,12 @@ fn service_demand(plan: &TestPlan, unit: Unit, run: &Iteration, cpu: Option<CpuU
 /// An end's rates by direction in the whole run, or in the part of it that counts: sent,
 /// received, in the data unit of `unit`. `None` if unknown.
 #[must_use]
-pub fn directional(unit: Unit, run: &Iteration, netperf: bool) -> [Option<f64>; 2] {
+pub fn directional(
+    plan: &TestPlan,
+    unit: Unit,
+    run: &Iteration,
+    netperf: bool,
+) -> [Option<f64>; 2] {
     let unit = data_unit(unit);
     let end = if netperf {
         Some(&run.local)
@@ -222,13 +227,13 @@ pub fn directional(unit: Unit, run: &Iteration, netperf: bool) -> [Option<f64>; 
     };
     let tally = &end.tally;
     let Some(window) = run.window() else {
-        let received_in = if netperf {
-            run.elapsed
+        let [sent_in, received_in] = if netperf {
+            [run.elapsed; 2]
         } else {
-            run.received_in()
+            run.remote_columns(plan, end)
         };
         return [
-            end.of_sends(|tally| unit.rate(count(tally.bytes_sent), run.elapsed)),
+            end.of_sends(|tally| unit.rate(count(tally.bytes_sent), sent_in)),
             Some(unit.rate(count(tally.bytes_received), received_in)),
         ];
     };

@@ -106,6 +106,8 @@ pub struct Iteration {
 impl Iteration {
     /// Time by which netserver receives longer than netperf waits, where a queue is drained, seconds.
     const WENT_ON: f64 = 1.0;
+    /// Time by which netserver sends longer, where a signal ended the run, seconds.
+    const SENT_ON: f64 = 0.1;
 
     /// The part of the run that counts, where that is not all of it.
     #[must_use]
@@ -151,6 +153,28 @@ impl Iteration {
         } else {
             self.elapsed
         }
+    }
+
+    /// Time bases of what netserver sent and received, seconds. What it receives while it sends has
+    /// come in netperf's time; it sends in its own, which a signal to netperf does not end at once.
+    #[must_use]
+    pub fn remote_times(&self, plan: &TestPlan, remote: &EndResult) -> [f64; 2] {
+        let sent = self.remote_time(plan, remote);
+        match plan.flow.duplex {
+            Some(_) => [sent, self.received_in()],
+            None => [sent; 2],
+        }
+    }
+
+    /// The same for columns, which have the length of the run beside them: another time stands for it
+    /// only where that makes a difference.
+    pub(crate) fn remote_columns(&self, plan: &TestPlan, remote: &EndResult) -> [f64; 2] {
+        let [sent, received] = match plan.flow.duplex {
+            Some(_) => self.remote_times(plan, remote),
+            None => [self.elapsed, self.received_in()],
+        };
+        let went_on = sent > self.elapsed + Self::SENT_ON;
+        [if went_on { sent } else { self.elapsed }, received]
     }
 
     /// The length of the part of the run that counts, seconds.

@@ -123,7 +123,7 @@ impl<'a> View<'a> {
     /// unknown.
     #[must_use]
     pub fn directional(&self, end: EndView<'_>) -> [Option<f64>; 2] {
-        figures::directional(self.unit, self.last, end.whose == Whose::Local)
+        figures::directional(self.plan(), self.unit, self.last, end.whose == Whose::Local)
     }
 
     /// The brand at the end of classic rows: only where headers are off.

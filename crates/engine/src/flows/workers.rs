@@ -243,8 +243,16 @@ impl<'a> WorkerSetup<'a> {
 
     /// Number of flows for this many connections of a thread.
     fn flows_of(self, connections: usize) -> usize {
-        let apart = matches!(self.work, FlowLoop::Exchange { apart: true, .. });
-        if apart { connections / 2 } else { connections }
+        if self.is_apart() {
+            connections / 2
+        } else {
+            connections
+        }
+    }
+
+    /// netperf's end of flows with a connection for each direction.
+    const fn is_apart(self) -> bool {
+        matches!(self.work, FlowLoop::Exchange { apart: true, .. })
     }
 
     /// The flows of a thread; `share` is how much one may do.
@@ -447,6 +455,9 @@ impl<E: FlowEndpoint> ThreadFlows<'_, E> {
         state.cuts = common.cuts;
         state.cuts_at_stop = common.cuts_at_stop;
         state.patience = common.patience;
+        if common.is_apart() && !common.tells {
+            state.drain = finish::drain_apart_within;
+        }
         state.show(common.live);
         let mark = state.recorder().begin();
         let first = endpoints.first();

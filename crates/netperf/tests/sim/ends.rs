@@ -142,6 +142,46 @@ fn throughput(test: &str, signal: Option<f64>) -> (Option<f64>, String) {
 }
 
 #[test]
+fn a_signal_ends_what_netserver_sends_over_connections_of_its_own() {
+    if !sim::available() {
+        return;
+    }
+    let programs = ours!();
+    // Fast enough that what is on its way at the end of a time is waited for.
+    let mbit: u32 = 250;
+    for flows in ["", "--flows 2"] {
+        let words = format!(
+            "-4 -H server --json -t TCP_STREAM -l 9 --bidirectional separate {flows} -- -m 64K,64K"
+        );
+        let client = SimProcess::new(&programs.netperf, &words);
+        let client = client.signalled(Duration::from_millis(1300), "SIGINT");
+        let server = SimProcess::new(&programs.netserver, "-D -4");
+        let run = Simulation::of_two(SimLink::lossless(mbit.into(), 1), server, client).run();
+        let client = run.of("client");
+        let document: Value = serde_json::from_str(&client.stdout).expect("a document");
+        let iteration = &document["iterations"][0];
+        let number = |end: &str, key: &str| {
+            let number = iteration[end][key].as_f64();
+            number.unwrap_or_else(|| panic!("{end} {key}: {}", run.account()))
+        };
+        let went_on = number("remote", "elapsed_seconds") - number("local", "elapsed_seconds");
+        assert!(went_on < 0.7, "{flows}: {went_on} s: {}", run.account());
+        for (end, key) in [
+            ("local", "received_bits_per_second"),
+            ("remote", "received_bits_per_second"),
+        ] {
+            let share = number(end, key) / (f64::from(mbit) * 1e6);
+            assert!((0.7..1.0).contains(&share), "{flows}, {end} {key}: {share}");
+        }
+        // Unknown where the end of the connection cut a send. It includes what is on its way.
+        if let Some(sent) = iteration["remote"]["sent_bits_per_second"].as_f64() {
+            let share = sent / (f64::from(mbit) * 1e6);
+            assert!((0.7..1.1).contains(&share), "{flows}: sent {share}");
+        }
+    }
+}
+
+#[test]
 fn datagrams_of_many_flows_have_the_rate_of_the_link() {
     if !sim::available() {
         return;

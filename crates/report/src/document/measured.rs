@@ -373,10 +373,18 @@ impl IterationDocument {
             one_way: run.one_way.as_ref().map(OneWayResult::of),
             datagram_times: DatagramTimes::of(local, remote),
             flows: flows.map(|flows| FlowsResult::of(plan.flow, run, flows)),
-            local: MeasuredEnd::of(plan, local, run.elapsed, remote.and_then(sent)),
+            local: MeasuredEnd::of(
+                plan,
+                local,
+                (run.elapsed, [run.elapsed; 2]),
+                remote.and_then(sent),
+            ),
             remote: remote.map(|remote| {
-                let seconds = run.remote_time(plan, remote);
-                MeasuredEnd::of(plan, remote, seconds, sent(local))
+                let times = (
+                    run.remote_time(plan, remote),
+                    run.remote_times(plan, remote),
+                );
+                MeasuredEnd::of(plan, remote, times, sent(local))
             }),
         }
     }
@@ -400,24 +408,26 @@ impl IterationDocument {
 }
 
 impl MeasuredEnd {
-    /// `seconds` is the time base of all counts, `sent_to` is the number of numbered datagrams that
-    /// the other end sent.
-    fn of(plan: &TestPlan, result: &EndResult, seconds: f64, sent_to: Option<u64>) -> Self {
+    /// `bases` are the time bases of what was sent and received, `sent_to` is the number of numbered
+    /// datagrams that the other end sent.
+    fn of(
+        plan: &TestPlan,
+        result: &EndResult,
+        (elapsed, bases): (f64, [f64; 2]),
+        sent_to: Option<u64>,
+    ) -> Self {
         let tally = &result.tally;
         let quality = result.quality;
         let counts = EndCounts::of(result);
         Self {
-            elapsed_seconds: MeasuredFigure::of(seconds),
+            elapsed_seconds: MeasuredFigure::of(elapsed),
             counts,
             rates: TransferRates::of(
                 result.of_sends(|tally| tally.bytes_sent),
                 tally.bytes_received,
-                [seconds; 2],
+                bases,
             )
-            .with_packets(
-                packets(plan, [counts.send_calls, counts.recv_calls]),
-                [seconds; 2],
-            ),
+            .with_packets(packets(plan, [counts.send_calls, counts.recv_calls]), bases),
             bytes_per_send: ratio(tally.bytes_sent, tally.send_calls),
             bytes_per_recv: ratio(tally.bytes_received, tally.recv_calls),
             final_send_buffer_bytes: result.send_buffer_end,

@@ -22,6 +22,7 @@ mod without_data;
 pub(super) use session::{LEAVE, open, unanswered};
 pub(super) use without_data::without_data;
 
+use std::borrow::Cow;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
@@ -37,7 +38,7 @@ use netperf_model::{
 };
 use netperf_os::alarm;
 use netperf_program::output::{Failure, out, say_styled};
-use netperf_session::offer::Agreement;
+use netperf_session::offer::{self, Agreement};
 
 use self::session::{Talk, numbered};
 use self::trace::Trace;
@@ -333,8 +334,13 @@ impl<'a> TestRun<'a> {
         let plan = self.plan();
         let many = plan.many.as_ref();
         let workers = many.map(|many| many::workers(many, hosts)).transpose()?;
-        let mut job = EndJob::of_plan(plan, hosts, workers);
+        let mut timed = Cow::Borrowed(plan);
+        if plan.control.is_some() && self.in_whole_seconds() {
+            offer::in_whole_seconds(timed.to_mut());
+        }
+        let mut job = EndJob::of_plan(&timed, hosts, workers);
         job.end.sequence |= self.optional.contains(&Feature::Sequence);
+        job.end.short_by = offer::part_of_a_second(plan).filter(|_| !self.in_whole_seconds());
         host::name_interface(&mut job.end.place, job.transport, self.control_local);
         Ok(job)
     }

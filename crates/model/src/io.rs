@@ -247,6 +247,8 @@ features! {
         "a listener of its own (not inetd, nor -f), and --one-port tcp or on there";
     /// An end before its time where netserver alone sends.
     Until: "until", "--until where it alone sends", "";
+    /// Fractions of a second in the time of what netserver alone sends.
+    Fractions: "fractions", "--time", "";
     /// Counts of what netserver receives, by time.
     Arrivals: "arrivals", "--warmup", "";
     /// The number of messages that a full queue of netserver's host dropped.

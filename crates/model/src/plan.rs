@@ -253,6 +253,9 @@ pub struct EndPlan {
     pub until: bool,
     /// Bytes of the number of a request, which its response repeats; `None` without numbers.
     pub numbers: Option<u8>,
+    /// Part of a second by which the test is shorter than the whole seconds of the request; `None`
+    /// if netserver does not hear of it.
+    pub short_by: Option<Duration>,
 }
 
 impl EndPlan {
@@ -282,6 +285,7 @@ impl EndPlan {
             (Feature::Arrivals, self.arrivals),
             (Feature::FailedSends, self.failed_sends),
             (Feature::Numbers, self.numbers.is_some()),
+            (Feature::Fractions, self.short_by.is_some()),
         ];
         let asked = asked
             .into_iter()

@@ -12,8 +12,8 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use netperf_model::{
-    Address, CpuMethod, CpuShares, CpuUsage, EndResult, EndSetup, Family, Feature, HostFacts, Many,
-    Suite, Tally, TestPlan, Token,
+    Address, CpuMethod, CpuShares, CpuUsage, Duplex, EndResult, EndSetup, Family, Feature, Flow,
+    HostFacts, Limit, Many, Suite, Tally, TestPlan, Token,
 };
 use netperf_wire::messages::{Extension, HeaderOnly};
 use netperf_wire::{Frame, Header, Message, RequestKind, Stage, WireFamily};
@@ -74,6 +74,10 @@ pub fn optional(plan: &TestPlan) -> Vec<Feature> {
         (Feature::FailedSends, greets && drops_count),
         (Feature::Numbers, greets && numbers::asked(plan).is_some()),
         (Feature::Sequence, greets && plan.numbers_datagrams),
+        (
+            Feature::Fractions,
+            greets && part_of_a_second(plan).is_some(),
+        ),
     ];
     let wanted = wanted.into_iter().filter(|(_, wanted)| *wanted);
     wanted.map(|(feature, _)| feature).collect()
@@ -102,6 +106,35 @@ pub fn request_optional(plan: &mut TestPlan, feature: Feature) {
     remote.failed_sends |= feature == Feature::FailedSends;
     remote.sequence |= feature == Feature::Sequence;
     remote.numbers = remote.numbers.or(numbers);
+    if feature == Feature::Fractions {
+        plan.remote.short_by = part_of_a_second(plan);
+    }
+}
+
+/// Part of a second by which a test whose time netserver keeps is shorter than the whole seconds of
+/// its request.
+#[must_use]
+pub fn part_of_a_second(plan: &TestPlan) -> Option<Duration> {
+    let Limit::Time(time) = plan.limit else {
+        return None;
+    };
+    let time = time + omni::margins(plan);
+    let whole = Duration::from_secs(u64::from(time.subsec_nanos() > 0) + time.as_secs());
+    let short_by = whole.checked_sub(time)?;
+    (keeps_time(plan.flow) && !short_by.is_zero()).then_some(short_by)
+}
+
+/// Returns true if netserver sends until its own time is over.
+const fn keeps_time(flow: Flow) -> bool {
+    (flow.receives && !flow.sends) || matches!(flow.duplex, Some(Duplex::Separate))
+}
+
+/// The plan for a netserver that keeps the time of what it alone sends in whole seconds.
+pub fn in_whole_seconds(plan: &mut TestPlan) {
+    if let (Limit::Time(time), true) = (plan.limit, keeps_time(plan.flow)) {
+        let begun = u64::from(time.subsec_nanos() > 0);
+        plan.limit = Limit::Time(Duration::from_secs(time.as_secs() + begun));
+    }
 }
 
 /// True if figures need what netserver receives by time: datagrams that netperf alone sends,

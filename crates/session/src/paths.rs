@@ -83,6 +83,10 @@ pub(crate) fn ask_switches(extension: &mut Extension, end: &EndPlan) {
             every.as_ref().map_or(&[], |every| every),
         );
     }
+    if let Some(short_by) = end.short_by {
+        let micros = short_by.subsec_micros().to_be_bytes();
+        extension.push(ItemKind::ShortBy, &micros);
+    }
 }
 
 /// Switches on the features that a request asks for.
@@ -106,6 +110,14 @@ pub(crate) fn asked_switches(
         end.arrivals = true;
         let micros = value.first_chunk().map(|bytes| u32::from_be_bytes(*bytes));
         end.arrivals_every = micros.map(|micros| Duration::from_micros(micros.into()));
+    }
+    if let Some(value) = extension.value(ItemKind::ShortBy) {
+        let micros = <[u8; 4]>::try_from(value).map_err(|_| NotUnderstood)?;
+        let short_by = Duration::from_micros(u32::from_be_bytes(micros).into());
+        end.short_by = Some(short_by).filter(|short_by| *short_by < Duration::from_secs(1));
+        if end.short_by.is_none() {
+            return Err(NotUnderstood);
+        }
     }
     Ok(())
 }
@@ -421,6 +433,26 @@ mod tests {
                 assert_eq!(got, Err(NotUnderstood), "{item:?} {value:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_part_of_a_second_arrives_and_more_is_refused() {
+        let with = |micros: u32| {
+            let mut extension = Extension::default();
+            extension.push(ItemKind::ShortBy, &micros.to_be_bytes());
+            let mut end = EndPlan::default();
+            asked_switches(&extension, &mut end).map(|()| end.short_by)
+        };
+        assert_eq!(with(999_999), Ok(Some(Duration::from_micros(999_999))));
+        assert_eq!(with(1_000_000), Err(NotUnderstood));
+        let (mut extension, mut got) = (Extension::default(), EndPlan::default());
+        let end = EndPlan {
+            short_by: Some(Duration::from_millis(700)),
+            ..EndPlan::default()
+        };
+        ask_switches(&mut extension, &end);
+        asked_switches(&extension, &mut got).unwrap();
+        assert_eq!(got, end);
     }
 
     #[test]

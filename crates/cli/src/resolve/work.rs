@@ -5,7 +5,7 @@ use std::time::Duration;
 use netperf_arguments::args::{Args, GlobalArgs, SocketKindArg, TestArgs};
 use netperf_arguments::command::CliError;
 use netperf_model::{
-    ConfidencePlan, Duplex, Flow, LOCAL_PORTS, Limit, SocketKind, Suite, TestId, TransportId,
+    ConfidencePlan, Flow, LOCAL_PORTS, Limit, SocketKind, Suite, TestId, TransportId,
 };
 
 /// Default length of a test.
@@ -19,8 +19,7 @@ const DEFAULT_WIDTH: f64 = 5.0;
 
 /// Limit of the test.
 ///
-/// If only netserver sends, it also measures the time, in whole seconds. DG_STREAM and
-/// DLCL_STREAM do not count: with an amount, they run until a signal.
+/// DG_STREAM and DLCL_STREAM do not count: with an amount, they run until a signal.
 pub(super) fn limit(args: &Args, test: TestId, flow: Flow) -> Limit {
     let messages = args.test.messages.unwrap_or(0);
     if let Some(messages) = u64::try_from(messages).ok().filter(|count| *count > 0) {
@@ -32,10 +31,6 @@ pub(super) fn limit(args: &Args, test: TestId, flow: Flow) -> Limit {
     }
     let limit = args.global.length.unwrap_or(Limit::Time(DEFAULT_LENGTH));
     match limit {
-        Limit::Time(time) if netserver_keeps_time(flow) => {
-            let begun = u64::from(time.subsec_nanos() > 0);
-            Limit::Time(Duration::from_secs(time.as_secs() + begun))
-        }
         Limit::Units(_) if matches!(test, TestId::DgStream | TestId::DlclStream) => {
             Limit::UntilStopped
         }
@@ -51,11 +46,6 @@ pub(super) fn check_length(args: &Args) -> Result<(), CliError> {
         });
     }
     Ok(())
-}
-
-/// Returns true if netserver sends until its own time is over.
-fn netserver_keeps_time(flow: Flow) -> bool {
-    (flow.receives && !flow.sends) || flow.duplex == Some(Duplex::Separate)
 }
 
 /// Seconds, unless there are none or fewer.

@@ -182,7 +182,7 @@ impl TestRun<'_> {
             let dropped = drops::doubt(self.drops.as_ref(), &done.iterations);
             let unsplit = one_way::doubt(plan, &done.iterations).filter(|_| !stopped);
             let found = found.chain(imprecise).chain(dropped).chain(unsplit);
-            let found = found.chain(unknown);
+            let found = found.chain(unknown).chain(self.whole_seconds());
             for doubt in found.chain(arrivals) {
                 self.warn(&mut warnings, doubt);
             }

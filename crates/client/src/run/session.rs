@@ -9,7 +9,8 @@ use netperf_engine::{Client, EndMark, EndReport, PATIENCE, TestEnd};
 use netperf_measure::{clock, cpu};
 use netperf_model::many::flows_have_sessions;
 use netperf_model::{
-    Address, ControlPlan, CpuUsage, Denied, EndResult, Feature, Format, Hosts, ReportPlan, TestPlan,
+    Address, ControlPlan, CpuUsage, Denied, EndResult, Feature, Format, Hosts, Limit, ReportPlan,
+    TestPlan, Warning,
 };
 use netperf_os::{alarm, sockopt, tcp};
 use netperf_program::link::{AttendedWait, ControlLink};
@@ -144,6 +145,28 @@ impl TestRun<'_> {
         }
     }
 
+    /// Returns true if netserver keeps the time of what it alone sends in whole seconds.
+    pub(super) fn in_whole_seconds(&self) -> bool {
+        !self.optional.contains(&Feature::Fractions)
+    }
+
+    /// Warning where the time is not the one that was asked for.
+    pub(super) fn whole_seconds(&self) -> Option<Warning> {
+        let plan = self.plan();
+        self.talk.as_ref().filter(|_| self.in_whole_seconds())?;
+        offer::part_of_a_second(plan)?;
+        let mut whole = plan.clone();
+        offer::in_whole_seconds(&mut whole);
+        let Limit::Time(time) = whole.limit else {
+            return None;
+        };
+        Some(Warning::Imprecise(format!(
+            "--time: {} keeps the time of what it alone sends in whole seconds: {} s",
+            self.hosts.remote.name,
+            time.as_secs()
+        )))
+    }
+
     /// Opens control connections until there are so many.
     fn open_beside(&mut self, sessions: usize) -> Result<(), Failure> {
         let plan = self.plan();
@@ -174,6 +197,7 @@ impl TestRun<'_> {
         let each = ways
             .iter()
             .flat_map(|way| (0..).take(sessions).map(move |index| (*way, index)));
+        let in_whole_seconds = self.in_whole_seconds();
         let talks = self.talk.iter_mut().chain(&mut self.beside);
         let before = clock::now();
         // All are asked before the first answer: netserver sends in a session as soon as it has
@@ -200,6 +224,9 @@ impl TestRun<'_> {
             let wanted = |feature: &&Feature| there || **feature != Feature::Arrivals;
             for feature in self.optional.iter().filter(wanted) {
                 offer::request_optional(asked.to_mut(), *feature);
+            }
+            if in_whole_seconds {
+                offer::in_whole_seconds(asked.to_mut());
             }
             let request = offer::request(&asked, &local);
             request

@@ -176,7 +176,7 @@ struct Trials<'a> {
     begun: RunStart,
     trace: &'a Trace,
     length: Duration,
-    /// Bytes that netserver sends in each, where it sends for whole seconds otherwise.
+    /// Bytes that netserver sends in each, where it may keep the time in whole seconds.
     amount: Option<u64>,
     rates: Vec<(IoMethods, f64)>,
 }

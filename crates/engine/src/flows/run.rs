@@ -305,7 +305,7 @@ fn netperf_stages<'a>(job: &EndJob, flows: &EndFlows, live: &'a Live) -> StagePl
     };
     let counted = flows.warmup + time;
     let finish = counted + flows.cooldown;
-    // A receiver goes on until netserver, which has the time in whole seconds, ends it.
+    // A receiver goes on until netserver, which may have the time in whole seconds, ends it.
     let apart = job.duplex == Some(Duplex::Separate);
     let abandon = if both {
         finish + AT_MOST
@@ -314,7 +314,11 @@ fn netperf_stages<'a>(job: &EndJob, flows: &EndFlows, live: &'a Live) -> StagePl
     } else if (job.sends && !apart) || job.connects {
         finish + GRACE
     } else if timing::receives_to_the_end(job) {
-        whole_seconds(finish) + DRAIN
+        let end = job
+            .end
+            .short_by
+            .map_or_else(|| whole_seconds(finish), |_| finish);
+        end + DRAIN
     } else {
         finish + Duration::from_secs(1) + PAD
     };

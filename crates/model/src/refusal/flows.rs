@@ -34,6 +34,7 @@ const HAVE: &[Feature] = &[
     Feature::OnePort,
     Feature::Duplex,
     Feature::Until,
+    Feature::Fractions,
     Feature::Arrivals,
     Feature::FailedSends,
     Feature::Numbers,

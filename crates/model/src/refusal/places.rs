@@ -180,13 +180,15 @@ const PLACES: &[Place] = &[
         )],
     },
     // Appendices take a series, or time stamps, which say more. Arrivals are counted by every
-    // receiver, failed sends by every sender; numbers are asked for only where they matter.
+    // receiver, failed sends by every sender; numbers and fractions of a second are asked for only
+    // where they matter.
     Place {
         features: &[
             Feature::Pages,
             Feature::Arrivals,
             Feature::FailedSends,
             Feature::Numbers,
+            Feature::Fractions,
         ],
         ..ANYWHERE
     },

@@ -87,6 +87,48 @@ fn streams_fill_the_link() {
 }
 
 #[test]
+fn a_part_of_a_second_ends_what_netserver_alone_sends() {
+    if !sim::available() {
+        return;
+    }
+    let tests = [
+        "-t TCP_MAERTS",
+        "-t TCP_MAERTS --flows 2",
+        "-t TCP_MAERTS --flows 2 --warmup 200ms",
+        "-t TCP_STREAM --bidirectional separate",
+        "-t OMNI -- -T udp -d recv -m ,1400",
+        "-t OMNI --flows 2 -- -T udp -d recv -m ,1400",
+    ];
+    let programs = ours!();
+    let pairs = tests.map(|test| {
+        let words = format!("-4 -H server --json --time 1.3s {test}");
+        (
+            SimProcess::new(&programs.netserver, "-D -4"),
+            SimProcess::new(&programs.netperf, &words),
+        )
+    });
+    let run = Simulation::of_pairs(SimLink::lossless(4, 5), pairs.into()).run();
+    for (index, test) in tests.iter().enumerate() {
+        let both = run.pair(index);
+        let client = both[0];
+        let end = (client.end.status(), client.stderr.as_str());
+        assert_eq!(end, (Some(0), ""), "{test}: {both:#?}");
+        let document: Value = serde_json::from_str(&client.stdout).expect("a document");
+        let iteration = &document["iterations"][0];
+        let elapsed = iteration["elapsed_seconds"].as_f64().expect("a time");
+        assert_near(elapsed, 1.3, 0.02);
+        // Start, agreement and the end of what is in the queue.
+        let ended = client.end.at().expect("an end").as_secs_f64();
+        let margins = if test.contains("--warmup") { 0.2 } else { 0.0 };
+        assert!(ended < 1.0 + 1.3 + margins + 0.6, "{test}: {ended} s");
+        let rate = iteration["throughput_bits_per_second"].as_f64();
+        let directions = if test.contains("separate") { 2.0 } else { 1.0 };
+        let share = rate.expect("a rate") / (directions * 4e6);
+        assert!((0.85..1.0).contains(&share), "{test}: {share}");
+    }
+}
+
+#[test]
 fn a_rate_is_kept() {
     if !sim::available() {
         return;

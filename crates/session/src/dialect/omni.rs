@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use netperf_model::plan::TouchPlan;
 use netperf_model::{
-    Address, CpuPlan, CpuUsage, Duplex, EndJob, EndPlan, EndResult, Flow, IoPlan, PacePlan,
+    Address, CpuPlan, CpuUsage, Duplex, EndJob, EndPlan, EndResult, Flow, IoPlan, Limit, PacePlan,
     PlacePlan, Routing, SocketPlan, TransportId,
 };
 use netperf_wire::messages::{Extension, ItemKind, OmniRequest, OmniResponse, OmniResults};
@@ -45,6 +45,7 @@ pub(super) fn job(
     end.rate = rate::asked(&asked)?;
     end.numbers = numbers::read(&asked);
     end.flow_counts = asked.value(ItemKind::FlowCounts).is_some();
+    let limit = shortened(from_wire::limit(request.test_length), end.short_by)?;
     // Only an end that alone sends has a rate, or can be told to stop.
     let alone = flow == Flow::RECEIVE;
     let stops = alone && transport.hears_of_an_end();
@@ -65,13 +66,22 @@ pub(super) fn job(
         },
         facts: extension::facts_wanted(&asked),
         flows: extension::flows(&asked)?,
-        ..EndJob::new(
-            transport,
-            family,
-            flow,
-            from_wire::limit(request.test_length),
-        )
+        ..EndJob::new(transport, family, flow, limit)
     })
+}
+
+/// The limit of a test that is so much shorter than its whole seconds.
+fn shortened(limit: Limit, short_by: Option<Duration>) -> Result<Limit, RemoteErrno> {
+    match (limit, short_by) {
+        (limit, None) => Ok(limit),
+        (Limit::Time(time), Some(short_by)) => time
+            .checked_sub(short_by)
+            .map(Limit::Time)
+            .ok_or(RemoteErrno::EINVAL),
+        (Limit::Units(_) | Limit::Messages(_) | Limit::UntilStopped, Some(_)) => {
+            Err(RemoteErrno::EINVAL)
+        }
+    }
 }
 
 /// The request has netserver's view of the direction, a plan has netperf's.
@@ -143,6 +153,7 @@ fn end(request: &OmniRequest, transport: TransportId) -> Result<EndPlan, RemoteE
         one_port: false,
         until: false,
         numbers: None,
+        short_by: None,
     })
 }
 

@@ -126,7 +126,7 @@ fn flags(plan: &TestPlan) -> OmniFlags {
 }
 
 /// Warm-up and cool-down of the flows, and the wait for their begin.
-fn margins(plan: &TestPlan) -> Duration {
+pub(super) fn margins(plan: &TestPlan) -> Duration {
     let margins = |many: &Many| many.lead + many.warmup + many.cooldown;
     plan.many.as_ref().map(margins).unwrap_or_default()
 }

@@ -47,6 +47,7 @@ fn asking_for(feature: Feature) -> EndPlan {
         Feature::Arrivals => end.arrivals = true,
         Feature::FailedSends => end.failed_sends = true,
         Feature::Numbers => end.numbers = Some(1),
+        Feature::Fractions => end.short_by = Some(Duration::from_millis(800)),
         Feature::Setting(setting) => {
             let value = match setting.row().value {
                 SettingType::Switch => SettingValue::Number(1),

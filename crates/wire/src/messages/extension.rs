@@ -224,6 +224,8 @@ items! {
     Token = 0xa3, 16;
     /// Request: netperf may end the run before its time; no bytes.
     Until = 0x54, 0;
+    /// Request: the test is so many microseconds shorter than its whole seconds; four bytes.
+    ShortBy = 0x57, 4;
     /// Response: the kinds of the request that are kept for a coordinator, which this
     /// netserver does not serve; one byte each.
     NotOffered = 0xef, 16;
@@ -434,6 +436,8 @@ mod tests {
             ItemKind::OnePort,
             ItemKind::Until,
         ];
+        // A part of a second is for a netserver that sends, arrivals are for one that receives.
+        assert!(ItemKind::ShortBy.space() <= ItemKind::Arrivals.space());
         // Without a value in a request. Requests are numbered only where netserver has no rate, whose
         // item is longer.
         let failed_sends = 2;

@@ -23,6 +23,8 @@ use crate::{Scratch, require, watchdog};
 /// its processes.
 const PATIENCE: Duration = Duration::from_secs(600);
 const PATIENCE_EACH: Duration = Duration::from_secs(5);
+/// Time limit of the simulations that are waited for.
+const QUEUE: Duration = Duration::from_secs(3_600);
 
 /// The link between all hosts of a simulation.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -129,6 +131,24 @@ impl Simulation {
         Self::of_hosts(link, hosts)
     }
 
+    /// Servers, each with a client of its own that starts after a second: one simulation takes a
+    /// third of the processor time of many. A client's word `server` is the server of its pair.
+    pub fn of_pairs(link: SimLink, pairs: Vec<(SimProcess, SimProcess)>) -> Self {
+        let hosts = pairs.into_iter().enumerate().flat_map(|(index, pair)| {
+            let (server, mut client) = pair;
+            let [client_name, server_name] = pair_names(index);
+            for word in client.words.iter_mut().filter(|word| *word == "server") {
+                word.clone_from(&server_name);
+            }
+            let client = client.at(Duration::from_secs(1));
+            [
+                SimHost::new(&client_name, vec![client]),
+                SimHost::new(&server_name, vec![server]),
+            ]
+        });
+        Self::of_hosts(link, hosts.collect())
+    }
+
     /// Hosts in one place.
     pub fn of_hosts(link: SimLink, hosts: Vec<SimHost>) -> Self {
         Self {
@@ -160,8 +180,9 @@ impl Simulation {
         let processes: usize = self.hosts.iter().map(|host| host.processes.len()).sum();
         let processes = u32::try_from(processes).expect("fewer processes");
         let patience = PATIENCE + PATIENCE_EACH * processes;
-        watchdog::restart_with(patience + PATIENCE);
+        watchdog::restart_with(QUEUE);
         let one_cpu = one_cpu::OneCpu::take();
+        watchdog::restart_with(patience + PATIENCE);
         let simulator = Invocation::new(Path::new("shadow"))
             .args(["--parallelism", "1", "--log-level", "error"])
             .arg("--data-directory")
@@ -243,6 +264,11 @@ impl SimHost {
     }
 }
 
+/// Names of the hosts of a pair, the client's and the server's.
+fn pair_names(index: usize) -> [String; 2] {
+    ["client", "server"].map(|role| format!("{role}{index}"))
+}
+
 /// Address of the host with this index.
 fn address(index: usize) -> [u8; 4] {
     let part = |number: usize| u8::try_from(number).expect("fewer hosts");
@@ -282,6 +308,11 @@ impl SimRun {
     /// The only, or the first, program of a host.
     pub fn of(&self, host: &str) -> &SimFinished {
         &self.outputs[host][0]
+    }
+
+    /// The client and the server of a pair.
+    pub fn pair(&self, index: usize) -> [&SimFinished; 2] {
+        pair_names(index).map(|host| self.of(&host))
     }
 
     /// All programs of a host.

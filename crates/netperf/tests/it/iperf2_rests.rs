@@ -299,17 +299,13 @@ impl RestCase {
         ])
     }
 
-    /// Runs it in simulated time with our programs; what is wrong.
-    fn simulated_fault(&self, own: &Path) -> Option<String> {
+    /// Our programs that run it in simulated time, the server and the client.
+    fn simulated(&self, own: &Path) -> (SimProcess, SimProcess) {
         let [server_words, client_words] = self.words(5002);
-        let run = Simulation::of_two(
-            SimLink::lossless(20, 1),
+        (
             SimProcess::new(own, &format!("-s {server_words}")),
             SimProcess::new(own, &format!("-c server {client_words}")),
         )
-        .run();
-        let [server, client] = ["server", "client"].map(|host| &run.of(host).stdout);
-        self.fault_of([(server, run.account()), (client, String::new())])
     }
 }
 
@@ -352,11 +348,16 @@ fn the_rest_of_an_interval_has_the_rows_of_the_original_in_simulated_time() {
     // Datagrams in reverse go only to this host, unless the server has --data-peers.
     let is_local =
         |case: &&RestCase| case.options[1].contains("-u") && case.options[1].contains("-R");
-    let all: Vec<String> = CASES
-        .iter()
-        .filter(|case| !is_local(case))
-        .filter_map(|case| {
-            let why = case.simulated_fault(&own)?;
+    let cases = || CASES.iter().filter(|case| !is_local(case));
+    let pairs = cases().map(|case| case.simulated(&own)).collect();
+    let run = Simulation::of_pairs(SimLink::lossless(20, 1), pairs).run();
+    let all: Vec<String> = cases()
+        .enumerate()
+        .filter_map(|(index, case)| {
+            let both = run.pair(index);
+            let [client, server] = both.map(|finished| finished.stdout.as_str());
+            let account = format!("{both:#?}");
+            let why = case.fault_of([(server, account), (client, String::new())])?;
             Some(format!("{:?}: {why}", case.options))
         })
         .collect();

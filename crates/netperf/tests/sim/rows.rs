@@ -45,25 +45,40 @@ fn iperf2_rows_of_a_server_that_sends_include_the_time_of_its_queue() {
     if !sim::available() {
         return;
     }
-    for is_ours in [true, false] {
-        for (words, rows) in [
-            ("-R -t 2", 1),
-            ("-R -n 3M", 1),
-            ("-d -t 2", 3),
-            ("--full-duplex -t 2", 3),
-        ] {
-            let client = format!("-c server -i 0 {words}");
-            let (server, _) = outputs("iperf", "-s", (is_ours, &client));
-            let rates = rates(&server);
-            assert_eq!(rates.len(), rows, "{words}: {server}");
-            for (rate, is_sum) in rates {
-                // Headers are 5 percent of the link, and TCP has to begin.
-                let link = 19.0 * if is_sum { 2.0 } else { 1.0 };
-                assert!(
-                    (link * 0.94..link * 1.04).contains(&rate),
-                    "{words}: {server}"
-                );
-            }
+    let cases = || {
+        let of_client = |is_ours| {
+            [
+                ("-R -t 2", 1),
+                ("-R -n 3M", 1),
+                ("-d -t 2", 3),
+                ("--full-duplex -t 2", 3),
+            ]
+            .map(|(words, rows)| (is_ours, words, rows))
+        };
+        [true, false].into_iter().flat_map(of_client)
+    };
+    let own = linked(&ours!().netperf, "iperf");
+    let pairs = cases().map(|(is_ours, words, _)| {
+        let client = if is_ours { own.clone() } else { stock("iperf") };
+        (
+            SimProcess::new(&own, "-s"),
+            SimProcess::new(&client, &format!("-c server -i 0 {words}")),
+        )
+    });
+    let run = Simulation::of_pairs(SimLink::lossless(MBIT, 10), pairs.collect()).run();
+    for (index, (is_ours, words, rows)) in cases().enumerate() {
+        let both = run.pair(index);
+        let [client, server] = both;
+        assert_eq!(client.end.status(), Some(0), "{is_ours} {words}: {both:#?}");
+        let rates = rates(&server.stdout);
+        assert_eq!(rates.len(), rows, "{is_ours} {words}: {both:#?}");
+        for (rate, is_sum) in rates {
+            // Headers are 5 percent of the link, and TCP has to begin.
+            let link = 19.0 * if is_sum { 2.0 } else { 1.0 };
+            assert!(
+                (link * 0.94..link * 1.04).contains(&rate),
+                "{is_ours} {words}: {both:#?}"
+            );
         }
     }
 }

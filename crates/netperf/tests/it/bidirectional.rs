@@ -90,7 +90,7 @@ fn an_amount_is_met_in_each_direction() {
 fn each_way_to_wait_moves_data_both_ways() {
     // A time ends some of them.
     let timed = [("poll", "same"), ("epoll", "separate"), ("uring", "same")];
-    each_way_to_wait(|method, over| timed.contains(&(method, over)).then_some("1"));
+    each_way_to_wait(|method, over| timed.contains(&(method, over)).then_some("300ms"));
 }
 
 #[test]

@@ -110,7 +110,7 @@ fn a_time_ends_both_directions_on_their_paths() {
     ] {
         // Little is under way when the time is over, so that all of it counts.
         let words = format!(
-            "-t TCP_STREAM --time 400ms --bidirectional {over} {path} {flows} \
+            "-t TCP_STREAM --time 200ms --bidirectional {over} {path} {flows} \
              -- -s 65536 -S 65536"
         );
         let values = measured(&server, &words);

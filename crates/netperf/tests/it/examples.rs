@@ -8,11 +8,11 @@ use netperf_testkit::{Invocation, Netserver, Place, Running, Scratch, ours};
 
 /// The scripts, and the variables that keep each short.
 const SCRIPTS: &[(&str, &[(&str, &str)])] = &[
-    ("aggregate", &[("STREAMS", "2"), ("INTERVAL", "0.25")]),
+    ("aggregate", &[("STREAMS", "2"), ("INTERVAL", "0.05")]),
     ("find_max_burst", &[("LIMIT", "1")]),
     (
         "interim_rrd",
-        &[("RRD", "test.rrd"), ("NETPERF_LENGTH", "2")],
+        &[("RRD", "test.rrd"), ("NETPERF_LENGTH", "1")],
     ),
     ("packet_byte", &[("SIZES", "1 1024")]),
     ("sctp_stream", &[("SIZES", "1024"), ("ASSOCIATIONS", "2")]),
@@ -35,7 +35,7 @@ fn start(name: &str, variables: &[(&str, &str)], port: u16, place: &Path) -> Run
         .arg(folder().join(name))
         .args(["127.0.0.1", &port.to_string()])
         .env("NETPERF", env!("CARGO_BIN_EXE_netperf"))
-        .env("NETPERF_LENGTH", "1")
+        .env("NETPERF_LENGTH", "0.2")
         .folder(place)
         .patience(Duration::from_secs(60));
     for (variable, value) in variables {

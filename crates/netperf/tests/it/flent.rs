@@ -218,13 +218,6 @@ fn flent_is_content_with_our_client_and_a_stock_server_netns() {
 }
 
 #[test]
-fn flent_is_content_with_a_stock_client_and_our_server_netns() {
-    if let Some(stock) = Programs::stock() {
-        measures_with(&stock, &ours!(), &CASES[5..]);
-    }
-}
-
-#[test]
 #[ignore = "nightly: six tests of flent with each of three pairs, of some 6 s of processor time each"]
 fn flent_is_content_with_all_pairs_in_all_its_tests_netns() {
     measures_with(&ours!(), &ours!(), &CASES);

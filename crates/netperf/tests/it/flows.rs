@@ -255,7 +255,7 @@ fn every_kind_of_test_has_one_flow_of_many_and_both_ends_count_the_same() {
 fn every_kind_has_flows(flows: i64) {
     let server = ours!().serve();
     for (test, behind, sends, receives) in FURTHER {
-        let words = format!("-t {test} --time 300ms --flows {flows} -- {behind} -k {SELECTION}");
+        let words = format!("-t {test} --time 150ms --flows {flows} -- {behind} -k {SELECTION}");
         let finished = run(&server, &words).expect_clean();
         let (values, account) = (finished.values(), finished.account());
         agree(&values, sends, receives, &account);

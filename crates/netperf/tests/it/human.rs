@@ -7,7 +7,7 @@ fn run(words: &str, environment: &[(&str, &str)]) -> Finished {
     let server = ours!().serve();
     let port = server.port().to_string();
     let start = Invocation::new(&ours!().netperf)
-        .args(["-H", "127.0.0.1", "-p", &port, "--time", "300ms"])
+        .args(["-H", "127.0.0.1", "-p", &port, "--time", "200ms"])
         .args(words.split_whitespace());
     let with = |start: Invocation, (name, value): &(&str, &str)| start.env(name, value);
     environment.iter().fold(start, with).run()

@@ -244,7 +244,7 @@ fn no_request_is_lost_from_the_account_whatever_carries_it() {
         let ended = if options.contains(&"-l") {
             [].as_slice()
         } else {
-            &["--time", "1"]
+            &["--time", "300ms"]
         };
         let always = ["-t", test, "--json", "--rate", "1k"];
         let words = [always.as_slice(), ended, options, &["--"], test_options];

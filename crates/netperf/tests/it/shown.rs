@@ -9,7 +9,7 @@ fn run(words: &str) -> Finished {
     let words = words.split(' ');
     ours!()
         .client_of(&server)
-        .args(["--time", "300ms"])
+        .args(["--time", "200ms"])
         .args(words)
         .run()
         .expect_clean()
@@ -69,7 +69,7 @@ fn each_option_without_a_column_has_a_line_below_the_table() {
             assert!(below.contains(part), "{words}: {part}: {below}");
         }
         // Programs that read tables without headers find nothing else.
-        let bare = run(&format!("-P 0 {words}"));
+        let bare = run(&format!("--time 100ms -P 0 {words}"));
         assert!(!bare.stdout.contains(begin), "{}", bare.account());
     }
 }

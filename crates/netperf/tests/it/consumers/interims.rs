@@ -48,6 +48,9 @@ fn i17_interim_lines_have_their_words_and_keys_in_order() {
 fn i18_an_interval_is_a_fraction_and_may_be_negative() {
     let server = server();
     let asked = ["-l 1 -D -0.20", "-l 1 -D 0.5", "-l 2 -D 1"];
+    // Pauses spare the processors.
+    let asked = asked.map(|words| format!("{words} -t TCP_RR -w 20 -b 1"));
+    let asked: Vec<&str> = asked.iter().map(String::as_str).collect();
     for finished in run_all(&server, &asked) {
         let text = &finished.stdout;
         assert!(text.contains("Interim result:"), "{}", finished.account());
@@ -68,7 +71,7 @@ fn i18_an_interval_is_a_fraction_and_may_be_negative() {
 #[test]
 fn i19_dump_tcp_info_prints_pairs_on_standard_error() {
     let server = server();
-    let finished = client(&server, "-l 1").env("DUMP_TCP_INFO", "1").run();
+    let finished = client(&server, "-l -1M").env("DUMP_TCP_INFO", "1").run();
     assert!(finished.status.success(), "{}", finished.account());
     let lines: Vec<&str> = finished.stderr.lines().collect();
     assert_eq!(lines.len(), 3, "{}", finished.account());

@@ -8,10 +8,12 @@ use super::{client, is_decimal, run, run_all, server};
 fn i21_a_length_is_a_number_with_a_letter_and_any_tail() {
     let server = server();
     let selection = "-P 0 -- -k ELAPSED_TIME,LOCAL_SEND_CALLS,LOCAL_BYTES_SENT";
-    let lengths = ["1.0", "1s"].map(|length| format!("-l {length} {selection}"));
+    // Pauses spare the processors.
+    let paced = "-t TCP_RR -w 20 -b 1";
+    let lengths = ["1.0", "1s"].map(|length| format!("-l {length} {paced} {selection}"));
     let lengths: Vec<&str> = lengths.iter().map(String::as_str).collect();
     // A tail that is no unit of time is read as ever, with a warning.
-    let tail = client(&server, &format!("-l 1.9x {selection}"))
+    let tail = client(&server, &format!("-l 1.9x {paced} {selection}"))
         .run()
         .expect_exit(0);
     assert!(tail.stderr.ends_with("; read as 1\n"), "{}", tail.account());
@@ -31,7 +33,7 @@ fn i21_a_length_is_a_number_with_a_letter_and_any_tail() {
         );
     }
     // A duration as the language Go prints it is a million seconds.
-    let mut endless = client(&server, "-l 1m0s").spawn();
+    let mut endless = client(&server, &format!("-l 1m0s {paced}")).spawn();
     // Twice the time that it would take if it were read as one second.
     std::thread::sleep(super::seconds(2));
     assert!(!endless.ended());

@@ -8,10 +8,16 @@ use super::{client, seconds, server};
 fn serves(client: &Programs, server: &Programs) {
     let server = Netserver::start(server, &Place::Here);
     let port = server.port().to_string();
-    let tests = ["TCP_STREAM", "TCP_MAERTS", "TCP_RR", "UDP_STREAM", "UDP_RR"];
-    let running = tests.map(|test| {
+    let tests = [
+        ("TCP_STREAM", "-1M"),
+        ("TCP_MAERTS", "-1M"),
+        ("TCP_RR", "-100"),
+        ("UDP_STREAM", "1"),
+        ("UDP_RR", "-100"),
+    ];
+    let running = tests.map(|(test, length)| {
         Invocation::new(&client.netperf)
-            .args(["-H", "127.0.0.1", "-p", &port, "-l", "1", "-t", test])
+            .args(["-H", "127.0.0.1", "-p", &port, "-l", length, "-t", test])
             .spawn()
     });
     for running in running {

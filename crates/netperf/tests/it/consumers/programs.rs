@@ -171,7 +171,7 @@ fn i29_a_connection_as_standard_input_is_served_as_inetd_would_have_it() {
 fn i29_a_killed_server_leaves_no_listener() {
     let server = server();
     let port = server.port();
-    let running = client(&server, "-t TCP_RR -l 2").spawn();
+    let running = client(&server, "-t TCP_RR -l 1 -w 20 -b 1").spawn();
     session_begins(&server);
     signal(server.pid(), "KILL");
     let refused = || TcpStream::connect(("127.0.0.1", port)).is_err();
@@ -203,7 +203,7 @@ fn i30_a_silent_stranger_is_dropped_within_20_seconds() {
 fn i31_a_server_in_one_process_never_forks() {
     let options = ["-D", "-f", "-4", "-L", "127.0.0.1"];
     let server = Netserver::start_with(&ours!(), &Place::Here, &options, &[]);
-    let mut running = client(&server, "-t TCP_RR -l 1 -- -r 1024").spawn();
+    let mut running = client(&server, "-t TCP_RR -l -2000 -- -r 1024").spawn();
     let over = eventually(seconds(20), || {
         assert!(server.sessions().is_empty(), "it forked");
         running.ended()

@@ -46,26 +46,32 @@ fn phase<'a>(summary: &'a Value, name: &str) -> &'a Value {
 /// The queue is a fifth of a second, and any other delay some milliseconds of a loaded machine.
 #[test]
 fn the_side_that_queues_is_the_one_with_the_bottleneck_netns() {
-    for (slow, side) in [(LinkHost::Server, "up"), (LinkHost::Client, "down")] {
-        let Some(bench) = Bench::new(FAST) else {
-            return;
-        };
-        bench.link.set(slow, SLOW);
-        // Each direction alone is judged by its own phase.
-        let words = "--length 4s --profile phases --congestion reno";
-        let summary = summary(&quality(&bench, words).expect_exit(0));
-        let loaded = phase(&summary, side);
-        assert_eq!(loaded["queue"], side, "{loaded}");
-        let latency = &loaded["latency"][0];
-        let way = |name: &str| latency[name]["p50_seconds"].as_f64().unwrap_or(f64::NAN);
-        let (own, other) = match side {
-            "up" => (way("up_increase"), way("down_increase")),
-            _ => (way("down_increase"), way("up_increase")),
-        };
-        assert!(own > 4.0 * other.abs(), "{side}: {own} and {other}");
-        let answer = summary["answer"].as_str().unwrap_or_default();
-        assert!(answer.contains(&format!("on the way {side}")), "{answer}");
-    }
+    std::thread::scope(|scope| {
+        for (slow, side) in [(LinkHost::Server, "up"), (LinkHost::Client, "down")] {
+            scope.spawn(move || queue_is_found(slow, side));
+        }
+    });
+}
+
+fn queue_is_found(slow: LinkHost, side: &str) {
+    let Some(bench) = Bench::new(FAST) else {
+        return;
+    };
+    bench.link.set(slow, SLOW);
+    // Each direction alone is judged by its own phase.
+    let words = "--length 4s --profile phases --congestion reno";
+    let summary = summary(&quality(&bench, words).expect_exit(0));
+    let loaded = phase(&summary, side);
+    assert_eq!(loaded["queue"], side, "{loaded}");
+    let latency = &loaded["latency"][0];
+    let way = |name: &str| latency[name]["p50_seconds"].as_f64().unwrap_or(f64::NAN);
+    let (own, other) = match side {
+        "up" => (way("up_increase"), way("down_increase")),
+        _ => (way("down_increase"), way("up_increase")),
+    };
+    assert!(own > 4.0 * other.abs(), "{side}: {own} and {other}");
+    let answer = summary["answer"].as_str().unwrap_or_default();
+    assert!(answer.contains(&format!("on the way {side}")), "{answer}");
 }
 
 /// Probes are datagrams of 60 bytes, and nothing else of a check is one.

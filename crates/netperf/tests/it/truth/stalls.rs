@@ -230,6 +230,7 @@ fn a_netserver_that_is_stopped_ends_a_stream_soon_netns() {
 
 /// The end of it, whenever that is, before the limit of a run.
 #[test]
+#[ignore = "nightly: half a minute of waiting for the result; chaos.rs stops the sessions of all kinds"]
 fn a_netserver_that_is_stopped_ends_a_stream_as_a_failure_netns() {
     let Some(bench) = Bench::new(FAST) else {
         return;

@@ -315,7 +315,7 @@ const QUICK: u64 = 10_000_000;
 
 fn link(dice: &mut Dice, tool: Tool) -> SimLink {
     let link = SimLink {
-        bits_per_second: dice.one_of(&[1, 10, 50]) * 1_000_000,
+        bits_per_second: dice.one_of(&[1, 10, 25]) * 1_000_000,
         delay: Duration::from_millis(dice.one_of(&[1, 20, 100])),
         loss: dice.one_of(&[0.0, 0.0, 0.005, 0.02]),
     };

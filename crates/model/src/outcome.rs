@@ -169,10 +169,14 @@ impl Iteration {
     /// The same for columns, which have the length of the run beside them: another time stands for it
     /// only where that makes a difference.
     pub(crate) fn remote_columns(&self, plan: &TestPlan, remote: &EndResult) -> [f64; 2] {
-        let [sent, received] = match plan.flow.duplex {
-            Some(_) => self.remote_times(plan, remote),
-            None => [self.elapsed, self.received_in()],
+        let flow = plan.flow;
+        let sends_alone = flow.receives && !flow.sends && !flow.connects;
+        let sent = if sends_alone || flow.duplex.is_some() {
+            self.remote_time(plan, remote)
+        } else {
+            self.elapsed
         };
+        let received = self.received_in();
         let went_on = sent > self.elapsed + Self::SENT_ON;
         [if went_on { sent } else { self.elapsed }, received]
     }

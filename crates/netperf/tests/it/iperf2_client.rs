@@ -238,7 +238,7 @@ fn commands_run(server: impl Fn(&[&str]) -> Iperf2Server) {
         let mut words = words.clone();
         words.extend(["-t", "0.5"]);
         let done = link.run(&server(options), &words);
-        assert!(done.stdout.contains("[  1] 0.0000-0."), "{}", done.stdout);
+        assert!(done.stdout.contains("[  1] 0.0000-"), "{}", done.stdout);
         ran += 1;
     }
     assert!(ran >= 3, "{ran}");

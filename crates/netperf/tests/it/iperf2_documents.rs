@@ -162,7 +162,8 @@ fn the_output_of_iperf2_is_printed_on_request() {
             "{lines}"
         );
         assert!(lines.contains("[  1] 0.0000-0.2500 sec"), "{lines}");
-        assert!(lines.contains("[  1] 0.0000-0.5"), "{lines}");
+        // The first interval and the whole, whose end is late on a busy machine.
+        assert_eq!(lines.matches("[  1] 0.0000-").count(), 2, "{lines}");
         let csv = netperf(
             &server,
             &[&["--output", "iperf2-csv"], &options[..]].concat(),

@@ -420,8 +420,7 @@ fn lines(program: &str, faults: &[Fault]) -> String {
 }
 
 fn unread(program: &str, path: &Path, error: &io::Error) -> CliError {
-    let text = error.to_string();
-    let why = text.split(" (os error").next().unwrap_or_default();
+    let why = netperf_model::system_text(error);
     let name = path.display().to_string();
     CliError::Config(format!(
         "{program}: {}: cannot be read: {why}",

@@ -15,6 +15,7 @@ use std::time::Duration;
 use netperf_cli::{LogFormat, LogLevel, ServerArgs};
 use netperf_measure::clock::{self, Moment};
 use netperf_model::escape::escaped;
+use netperf_model::without_numbers;
 use netperf_os::wait::{Interest, ready};
 use serde_json::Value;
 
@@ -204,6 +205,7 @@ impl ServerLog {
             LogFormat::Text => text(level, event, fields),
             LogFormat::Json => json(level, event, fields),
         };
+        line = without_numbers(&line).into_owned();
         line.retain(|letter| letter != '\n');
         if line.len() >= LONGEST {
             // Only text from a client can be this long.

@@ -50,8 +50,7 @@ impl fmt::Display for Lost {
         match self {
             Self::ControlEnded => f.write_str("the control connection ended during the test"),
             Self::ControlBroke(number) => {
-                let text = io::Error::from_raw_os_error(*number).to_string();
-                let words = text.split(" (os error ").next().unwrap_or_default();
+                let words = netperf_model::text_of_errno(*number);
                 write!(f, "the control connection broke during the test: {words}")
             }
             Self::Stalled(time) => {

@@ -59,27 +59,3 @@ pub enum HistoryError {
         why: String,
     },
 }
-
-/// The system's text of an error, without the number that Rust appends.
-pub(crate) fn plain(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    match text.find(" (os error ") {
-        Some(end) => text[..end].to_owned(),
-        None => text,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::io::Error;
-
-    use super::*;
-
-    #[test]
-    fn an_error_of_the_system_is_told_without_its_number() {
-        // ENOENT.
-        let missing = plain(&Error::from_raw_os_error(2));
-        assert_eq!(missing, "No such file or directory");
-        assert_eq!(plain(&Error::other("odd")), "odd");
-    }
-}

@@ -6,11 +6,12 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use netperf_model::system_text;
 use rusqlite::types::{Value as Held, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::database::{Database, SqlDialect, SqlRow, SqlValue};
-use crate::error::{HistoryError, plain};
+use crate::error::HistoryError;
 use crate::schema::MARK;
 
 /// Maximum time to wait for another writer.
@@ -35,7 +36,7 @@ impl Sqlite {
         }
         let failed = |error: &std::io::Error| HistoryError::Store {
             place: shown.clone(),
-            why: plain(error),
+            why: system_text(error),
         };
         if make {
             if let Some(folder) = path.parent() {

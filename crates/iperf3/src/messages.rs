@@ -278,9 +278,7 @@ impl fmt::Display for ServerError {
         if self.errno == 0 {
             return Ok(());
         }
-        let system = std::io::Error::from_raw_os_error(self.errno).to_string();
-        let system = system.split(" (os error ").next().unwrap_or_default();
-        write!(f, ": {system}")
+        write!(f, ": {}", netperf_model::text_of_errno(self.errno))
     }
 }
 

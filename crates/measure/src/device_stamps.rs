@@ -144,9 +144,7 @@ impl Switched {
 }
 
 fn not_switched(interface: String, error: &io::Error) -> Lacking {
-    let text = error.to_string();
-    let why = text.split(" (os error").next().unwrap_or_default();
-    Lacking::NotSwitched(interface, why.to_owned())
+    Lacking::NotSwitched(interface, netperf_model::system_text(error))
 }
 
 impl Drop for Switched {

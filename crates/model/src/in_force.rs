@@ -253,8 +253,7 @@ fn of_end(plan: &EndPlan, setup: &EndSetup, end: usize) -> Vec<Substitution> {
         })
     });
     let unbound = plan.bind.zip(setup.cpu_refused).map(|(cpu, errno)| {
-        let why = std::io::Error::from_raw_os_error(errno).to_string();
-        let why = why.split(" (os error ").next().unwrap_or_default();
+        let why = crate::text_of_errno(errno);
         Substitution {
             options: &["bind-cpu"],
             known: true,

@@ -9,8 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use netperf_cli::{CliError, Notice, OutputStream, Usage};
-use netperf_model::Refusal;
 use netperf_model::escape::{escaped, escaped_bytes, escaped_with_colours};
+pub use netperf_model::system_text;
+use netperf_model::{Refusal, without_numbers};
 use netperf_os::signals::{self, Signal};
 use netperf_os::terminal;
 use netperf_text::look::TextLook;
@@ -39,9 +40,9 @@ pub fn out(text: &str) {
     say(OutputStream::Stdout, text);
 }
 
-/// Prints on standard error.
+/// Prints on standard error. Errors of the system have their texts alone.
 pub fn err(text: &str) {
-    say(OutputStream::Stderr, text);
+    say(OutputStream::Stderr, &without_numbers(text));
 }
 
 /// Prints on the given stream; a full screen delays what is for the terminal. What steers a terminal
@@ -323,7 +324,8 @@ impl Failure {
     pub fn lines(&self) -> String {
         let ended = self.stdout.is_empty() || self.stdout.ends_with('\n');
         let between = if ended { "" } else { "\n" };
-        format!("{}{between}{}", self.stdout, self.stderr)
+        let all = format!("{}{between}{}", self.stdout, self.stderr);
+        without_numbers(&all).into_owned()
     }
 
     /// The same failure for standard error only, in its one-line form if there is one: the cause and
@@ -371,14 +373,5 @@ impl From<CliError> for Failure {
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
         Self::unsupported(refusal)
-    }
-}
-
-/// The system's text for an error, without the number that Rust appends.
-pub fn system_text(error: &io::Error) -> String {
-    let text = error.to_string();
-    match text.find(" (os error ") {
-        Some(end) => text[..end].to_string(),
-        None => text,
     }
 }

@@ -242,10 +242,7 @@ fn broken(error: std::io::Error) -> SessionError {
     if error.kind() == std::io::ErrorKind::Interrupted {
         return SessionError::Interrupted;
     }
-    let text = error.to_string();
-    // The error number that Rust appends is removed.
-    let words = text.split(" (os error ").next().unwrap_or_default();
-    SessionError::Broken(words.to_owned())
+    SessionError::Broken(netperf_model::system_text(&error))
 }
 
 fn out_of_turn(input: &'static str) -> SessionError {

@@ -6,6 +6,8 @@ use std::fmt;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use netperf_model::system_text;
+
 use crate::error::HistoryError;
 use crate::location::Variables;
 
@@ -145,9 +147,8 @@ impl PostgresAddress {
                 "{shown} can be read by others: chmod 600 it, or give the password elsewhere"
             )));
         }
-        let text = std::fs::read_to_string(&path).map_err(|error| {
-            HistoryError::Place(format!("{shown}: {}", crate::error::plain(&error)))
-        })?;
+        let text = std::fs::read_to_string(&path)
+            .map_err(|error| HistoryError::Place(format!("{shown}: {}", system_text(&error))))?;
         Ok(text
             .lines()
             .find_map(|line| self.password_of(line))

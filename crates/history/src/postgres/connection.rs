@@ -7,6 +7,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
+use netperf_model::system_text;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::runtime::{Builder, Runtime};
@@ -204,7 +205,7 @@ fn broken(error: &io::Error) -> String {
     if error.kind() == io::ErrorKind::UnexpectedEof {
         return "the server closed the connection".to_owned();
     }
-    netperf_web::escape::line(&crate::error::plain(error))
+    netperf_web::escape::line(&system_text(error))
 }
 
 /// A connection, and true if the server is authenticated: by its certificate, or because it
@@ -261,7 +262,7 @@ fn tcp(name: &str, port: u16) -> Result<TcpStream, String> {
         });
         match ready {
             Ok(stream) => return Ok(stream),
-            Err(error) => problem = crate::error::plain(&error),
+            Err(error) => problem = system_text(&error),
         }
     }
     Err(problem)

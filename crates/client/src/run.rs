@@ -22,7 +22,6 @@ mod without_data;
 pub(super) use session::{LEAVE, open, unanswered};
 pub(super) use without_data::without_data;
 
-use std::borrow::Cow;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
@@ -34,7 +33,7 @@ use netperf_measure::host;
 use netperf_measure::tcp::tcp_facts;
 use netperf_model::{
     Agreed, EndJob, EndResult, EndSetup, Feature, Format, HostFacts, Hosts, Iteration, Latency,
-    OneWay, PeerProgram, TestPlan, figures,
+    Limit, OneWay, PeerProgram, TestPlan, figures,
 };
 use netperf_os::alarm;
 use netperf_program::output::{Failure, out, say_styled};
@@ -334,13 +333,12 @@ impl<'a> TestRun<'a> {
         let plan = self.plan();
         let many = plan.many.as_ref();
         let workers = many.map(|many| many::workers(many, hosts)).transpose()?;
-        let mut timed = Cow::Borrowed(plan);
-        if plan.control.is_some() && self.in_whole_seconds() {
-            offer::in_whole_seconds(timed.to_mut());
+        let mut job = EndJob::of_plan(plan, hosts, workers);
+        if let Some(time) = self.kept_time() {
+            job.limit = Limit::Time(time);
         }
-        let mut job = EndJob::of_plan(&timed, hosts, workers);
         job.end.sequence |= self.optional.contains(&Feature::Sequence);
-        job.end.short_by = offer::part_of_a_second(plan).filter(|_| !self.in_whole_seconds());
+        job.end.short_by = offer::part_of_a_second(plan).filter(|_| self.has_fractions());
         host::name_interface(&mut job.end.place, job.transport, self.control_local);
         Ok(job)
     }

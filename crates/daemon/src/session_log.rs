@@ -233,7 +233,7 @@ impl SessionLog {
             }
         }
         if let Some(errno) = self.errno {
-            let text = std::io::Error::from_raw_os_error(errno).to_string();
+            let text = netperf_model::text_of_errno(errno);
             fields.push(("error", text.into()));
         }
         if let Some(word) = self.denied {

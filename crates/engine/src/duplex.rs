@@ -19,7 +19,7 @@ use netperf_transport::Endpoint;
 
 use crate::alarm_stop::AlarmStop;
 use crate::due::hooks::{Hooks, PlannedHooks};
-use crate::finish::{LossWatch, drain_within};
+use crate::finish::{LossWatch, drain_within, impatient};
 use crate::limit::RunLimit;
 use crate::ring::Ring;
 use crate::stop::{Ended, Lost, Phase, Stop, control_end, is_gone};
@@ -169,12 +169,7 @@ impl Stop for Receiving<'_> {
             Some((moment, at_end)) => {
                 let ran = moment.since(self.begun);
                 let within = drain_within(at_end.bytes_received, ran);
-                let within = if alarm::stopped_by_user() {
-                    within.min(self.patience.impatience)
-                } else {
-                    within
-                };
-                moment.elapsed() >= within
+                moment.elapsed() >= impatient(within, self.patience.impatience)
             }
             None => self.is_too_late(),
         };

@@ -39,9 +39,13 @@ pub(crate) fn drain_within(received: u64, time: Duration) -> Duration {
 /// The same where a session of netserver sends over connections of its own: it goes on until they are
 /// closed, and the user who has ended the run waits.
 pub(crate) fn drain_apart_within(received: u64, time: Duration) -> Duration {
-    let within = drain_within(received, time);
+    impatient(drain_within(received, time), DRAIN)
+}
+
+/// A time limit, or this one where it is shorter and the user has ended the run.
+pub(crate) fn impatient(within: Duration, impatience: Duration) -> Duration {
     if alarm::stopped_by_user() {
-        within.min(DRAIN)
+        within.min(impatience)
     } else {
         within
     }

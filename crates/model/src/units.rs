@@ -1,5 +1,7 @@
 //! Units: those of throughput that global `-f` can ask for (output.md, units), and letters of sizes.
 
+use std::time::Duration;
+
 /// Letters of sizes, and their factors.
 pub const SIZE_LETTERS: [(&str, u32); 6] = [
     ("K", 1 << 10),
@@ -9,6 +11,13 @@ pub const SIZE_LETTERS: [(&str, u32); 6] = [
     ("m", 1_000_000),
     ("g", 1_000_000_000),
 ];
+
+/// A time in whole seconds, rounded up.
+#[must_use]
+pub fn whole_seconds(time: Duration) -> Duration {
+    let begun = u64::from(time.subsec_nanos() > 0);
+    Duration::from_secs(time.as_secs().saturating_add(begun))
+}
 
 /// The part of a size before its letter, and the factor of the letter; 1 if there is none.
 #[must_use]

@@ -11,6 +11,7 @@ mod omni;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use netperf_model::units::whole_seconds;
 use netperf_model::{
     Address, CpuMethod, CpuShares, CpuUsage, Duplex, EndResult, EndSetup, Family, Feature, Flow,
     HostFacts, Limit, Many, Suite, Tally, TestPlan, Token,
@@ -119,8 +120,7 @@ pub fn part_of_a_second(plan: &TestPlan) -> Option<Duration> {
         return None;
     };
     let time = time + omni::margins(plan);
-    let whole = Duration::from_secs(u64::from(time.subsec_nanos() > 0) + time.as_secs());
-    let short_by = whole.checked_sub(time)?;
+    let short_by = whole_seconds(time).saturating_sub(time);
     (keeps_time(plan.flow) && !short_by.is_zero()).then_some(short_by)
 }
 
@@ -129,12 +129,14 @@ const fn keeps_time(flow: Flow) -> bool {
     (flow.receives && !flow.sends) || matches!(flow.duplex, Some(Duplex::Separate))
 }
 
-/// The plan for a netserver that keeps the time of what it alone sends in whole seconds.
-pub fn in_whole_seconds(plan: &mut TestPlan) {
-    if let (Limit::Time(time), true) = (plan.limit, keeps_time(plan.flow)) {
-        let begun = u64::from(time.subsec_nanos() > 0);
-        plan.limit = Limit::Time(Duration::from_secs(time.as_secs() + begun));
-    }
+/// The time that a netserver keeps which knows whole seconds alone, where that is another one.
+#[must_use]
+pub fn kept_time(plan: &TestPlan) -> Option<Duration> {
+    let Limit::Time(time) = plan.limit else {
+        return None;
+    };
+    let whole = whole_seconds(time);
+    (keeps_time(plan.flow) && whole != time).then_some(whole)
 }
 
 /// True if figures need what netserver receives by time: datagrams that netperf alone sends,
@@ -319,8 +321,7 @@ fn cpu_usage(method: CpuMethod, busy: f32, cpus: i32) -> CpuUsage {
 
 /// Seconds, rounded up.
 fn seconds(time: Duration) -> i32 {
-    let begun = u64::from(time.subsec_nanos() > 0);
-    i32::try_from(time.as_secs().saturating_add(begun)).unwrap_or(i32::MAX)
+    i32::try_from(whole_seconds(time).as_secs()).unwrap_or(i32::MAX)
 }
 
 fn wire_family(family: Family) -> WireFamily {

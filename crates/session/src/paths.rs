@@ -114,10 +114,10 @@ pub(crate) fn asked_switches(
     if let Some(value) = extension.value(ItemKind::ShortBy) {
         let micros = <[u8; 4]>::try_from(value).map_err(|_| NotUnderstood)?;
         let short_by = Duration::from_micros(u32::from_be_bytes(micros).into());
-        end.short_by = Some(short_by).filter(|short_by| *short_by < Duration::from_secs(1));
-        if end.short_by.is_none() {
+        if short_by >= Duration::from_secs(1) {
             return Err(NotUnderstood);
         }
+        end.short_by = Some(short_by);
     }
     Ok(())
 }

@@ -145,24 +145,20 @@ impl TestRun<'_> {
         }
     }
 
-    /// Returns true if netserver keeps the time of what it alone sends in whole seconds.
-    pub(super) fn in_whole_seconds(&self) -> bool {
-        !self.optional.contains(&Feature::Fractions)
+    /// Returns true if netserver keeps fractions of a second.
+    pub(super) fn has_fractions(&self) -> bool {
+        self.optional.contains(&Feature::Fractions)
     }
 
-    /// Warning where the time is not the one that was asked for.
+    /// The time of what netserver alone sends, where it is not the one that was asked for.
+    pub(super) fn kept_time(&self) -> Option<Duration> {
+        self.talk.as_ref().filter(|_| !self.has_fractions())?;
+        offer::kept_time(self.plan())
+    }
+
+    /// Warning about that.
     pub(super) fn whole_seconds(&self) -> Option<Warning> {
-        let plan = self.plan();
-        self.talk.as_ref().filter(|_| self.in_whole_seconds())?;
-        let mut whole = plan.clone();
-        offer::in_whole_seconds(&mut whole);
-        // With a warm-up it may go on for a part of a second that does not count.
-        let Limit::Time(time) = whole.limit else {
-            return None;
-        };
-        if whole.limit == plan.limit {
-            return None;
-        }
+        let time = self.kept_time()?;
         Some(Warning::Imprecise(format!(
             "--time: {} keeps the time of what it alone sends in whole seconds: {} s",
             self.hosts.remote.name,
@@ -200,7 +196,7 @@ impl TestRun<'_> {
         let each = ways
             .iter()
             .flat_map(|way| (0..).take(sessions).map(move |index| (*way, index)));
-        let in_whole_seconds = self.in_whole_seconds();
+        let has_fractions = self.has_fractions();
         let talks = self.talk.iter_mut().chain(&mut self.beside);
         let before = clock::now();
         // All are asked before the first answer: netserver sends in a session as soon as it has
@@ -228,8 +224,8 @@ impl TestRun<'_> {
             for feature in self.optional.iter().filter(wanted) {
                 offer::request_optional(asked.to_mut(), *feature);
             }
-            if in_whole_seconds {
-                offer::in_whole_seconds(asked.to_mut());
+            if let Some(time) = offer::kept_time(&asked).filter(|_| !has_fractions) {
+                asked.to_mut().limit = Limit::Time(time);
             }
             let request = offer::request(&asked, &local);
             request

@@ -10,6 +10,7 @@ use netperf_measure::clock;
 use netperf_measure::counters::Counts;
 use netperf_measure::series::{self, Watched};
 use netperf_model::sizes::to_usize;
+use netperf_model::units::whole_seconds;
 use netperf_model::{Duplex, EndFlows, EndJob, Limit as LimitPlan, Tally};
 use netperf_os::{Socket, alarm};
 use netperf_transport::registry::{self, Asked};
@@ -314,10 +315,8 @@ fn netperf_stages<'a>(job: &EndJob, flows: &EndFlows, live: &'a Live) -> StagePl
     } else if (job.sends && !apart) || job.connects {
         finish + GRACE
     } else if timing::receives_to_the_end(job) {
-        let end = job
-            .end
-            .short_by
-            .map_or_else(|| whole_seconds(finish), |_| finish);
+        let exact = job.end.short_by.is_some();
+        let end = if exact { finish } else { whole_seconds(finish) };
         end + DRAIN
     } else {
         finish + Duration::from_secs(1) + PAD
@@ -329,16 +328,6 @@ fn netperf_stages<'a>(job: &EndJob, flows: &EndFlows, live: &'a Live) -> StagePl
     stages.push((finish, RunStage::Finish));
     stages.push((abandon, RunStage::Abandon));
     StagePlan { stages, ..plan }
-}
-
-/// Time of netserver, which is in whole seconds.
-fn whole_seconds(time: Duration) -> Duration {
-    let rest = Duration::from_nanos(time.subsec_nanos().into());
-    if rest.is_zero() {
-        time
-    } else {
-        time + Duration::from_secs(1) - rest
-    }
 }
 
 fn netserver_stages<'a>(job: &EndJob, receivers: &'a StopReceiverSlot) -> StagePlan<'a> {

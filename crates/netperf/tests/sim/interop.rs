@@ -64,9 +64,9 @@ fn run(names: [&str; 2], pairs: &[Pair<'_>]) -> Vec<SimFinished> {
 }
 
 /// Each case with each of its ends.
-fn with_ends<T>(cases: &[T], ends: impl Fn(&T) -> &[Ends]) -> impl Iterator<Item = (&T, Ends)> {
-    let pairs = move |case| ends(case).iter().map(move |ends| (case, *ends));
-    cases.iter().flat_map(pairs).collect::<Vec<_>>().into_iter()
+fn with_ends<T>(cases: &[T], ends: impl Fn(&T) -> &[Ends]) -> Vec<(&T, Ends)> {
+    let pairs = |case| ends(case).iter().map(move |ends| (case, *ends));
+    cases.iter().flat_map(pairs).collect()
 }
 
 /// A test of netperf, its words behind `--`, who can be at which end, and the figure by theory.
@@ -97,8 +97,9 @@ fn netperf_measures_what_theory_says_with_either_program_at_either_end() {
     let keys = "THROUGHPUT,LOCAL_BYTES_SENT,LOCAL_BYTES_RECVD,REMOTE_BYTES_SENT,REMOTE_BYTES_RECVD";
     // The original's first tests have columns alone, which end with the figure.
     let has_keys = |test: &str| test != "TCP_CC";
-    let cases = || with_ends(NETPERF, |case| case.2);
-    let pairs: Vec<Pair<'_>> = cases()
+    let cases = with_ends(NETPERF, |case| case.2);
+    let pairs: Vec<Pair<'_>> = cases
+        .iter()
         .map(|((test, words, ..), ends)| {
             let selection = if has_keys(test) {
                 format!("-k {keys}")
@@ -106,12 +107,12 @@ fn netperf_measures_what_theory_says_with_either_program_at_either_end() {
                 String::new()
             };
             let words = format!("-4 -H server -l 2 -P 0 -t {test} -- {words} {selection}");
-            (ends, "-D -4", words)
+            (*ends, "-D -4", words)
         })
         .collect();
     let clients = run(["netserver", "netperf"], &pairs);
     for ((client, (ends, _, words)), ((test, .., expected), _)) in
-        clients.iter().zip(&pairs).zip(cases())
+        clients.iter().zip(&pairs).zip(&cases)
     {
         let figure = if has_keys(test) {
             let values = Values::parse(&client.stdout);
@@ -160,12 +161,13 @@ fn iperf2_measures_what_theory_says_with_either_program_at_either_end() {
     if !sim::available() {
         return;
     }
-    let cases = || with_ends(IPERF2, |case| case.2);
-    let pairs: Vec<Pair<'_>> = cases()
-        .map(|((server, words, ..), ends)| (ends, *server, format!("-c server -y C {words}")))
+    let cases = with_ends(IPERF2, |case| case.2);
+    let pairs: Vec<Pair<'_>> = cases
+        .iter()
+        .map(|((server, words, ..), ends)| (*ends, *server, format!("-c server -y C {words}")))
         .collect();
     let clients = run(["iperf"; 2], &pairs);
-    for ((client, (ends, _, words)), ((.., expected), _)) in clients.iter().zip(&pairs).zip(cases())
+    for ((client, (ends, _, words)), ((.., expected), _)) in clients.iter().zip(&pairs).zip(&cases)
     {
         // Rows of streams, and what a server of datagrams reports.
         let rates = client.stdout.lines().filter_map(|line| {
@@ -193,12 +195,13 @@ fn iperf3_moves_the_amount_with_either_program_at_either_end() {
     if !sim::available() {
         return;
     }
-    let cases = || with_ends(IPERF3, |case| case.1);
-    let pairs: Vec<Pair<'_>> = cases()
-        .map(|((words, ..), ends)| (ends, "-s -4 -1", format!("-4 -J -c server {words}")))
+    let cases = with_ends(IPERF3, |case| case.1);
+    let pairs: Vec<Pair<'_>> = cases
+        .iter()
+        .map(|((words, ..), ends)| (*ends, "-s -4 -1", format!("-4 -J -c server {words}")))
         .collect();
     let clients = run(["iperf3"; 2], &pairs);
-    for ((client, (ends, _, words)), ((.., amount), _)) in clients.iter().zip(&pairs).zip(cases()) {
+    for ((client, (ends, _, words)), ((.., amount), _)) in clients.iter().zip(&pairs).zip(&cases) {
         let document: Value = serde_json::from_str(&client.stdout).expect("a document");
         let received = document["end"]["sum_received"]["bytes"].as_u64();
         let received = received.expect("a count");

@@ -8,15 +8,13 @@ use crate::links::{linked, stock};
 
 const MBIT: u64 = 20;
 
-/// Standard output of the server and of the client of iperf 2, or of another program of that name.
-fn outputs(name: &str, server: &str, client: (bool, &str)) -> (String, String) {
-    let own = linked(&ours!().netperf, name);
-    let (is_ours, words) = client;
-    let client = if is_ours { own.clone() } else { stock(name) };
+/// Standard output of our server and of our client of iperf 2.
+fn outputs(server: &str, client: &str) -> (String, String) {
+    let own = linked(&ours!().netperf, "iperf");
     let run = Simulation::of_two(
         SimLink::lossless(MBIT, 10),
         SimProcess::new(&own, server),
-        SimProcess::new(&client, words),
+        SimProcess::new(&own, client),
     )
     .run();
     assert_eq!(run.of("client").end.status(), Some(0), "{}", run.account());
@@ -89,7 +87,7 @@ fn iperf2_client_shows_the_deviation_of_delays_that_the_server_reports() {
         return;
     }
     let client = "-c server -u -e -b 22M -t 3 --trip-times";
-    let (server, client) = outputs("iperf", "-s -u -e", (true, client));
+    let (server, client) = outputs("-s -u -e", client);
     let deviation = |text: &str| {
         let row = text
             .lines()

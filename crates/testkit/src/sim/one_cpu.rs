@@ -39,7 +39,7 @@ impl Drop for OneCpu {
     fn drop(&mut self) {
         if let Ok(mut busy) = BUSY.lock() {
             busy.retain(|cpu| *cpu != self.cpu);
-            FREE.notify_one();
+            FREE.notify_all();
         }
         // It was on these before.
         let _restored = process::bind_to_cpus(&self.allowed);

@@ -9,9 +9,42 @@ use netperf_testkit::{
 
 use super::iperf2_served::{PATIENCE, Served, link, stock};
 
-/// The interval of which the times and amounts of the cases are a part or a multiple, seconds. A
-/// test ends half an interval from the next one, so that a busy machine changes no number of rows.
-const EVERY: f64 = 4.0;
+/// How fast a test goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RestPace {
+    /// A test ends half an interval from the next one, so that a busy machine changes no number of
+    /// rows.
+    Real,
+    /// Ten times as fast, for the same amounts in a tenth of the time.
+    Simulated,
+}
+
+impl RestPace {
+    /// The interval of which the times and amounts of the cases are a part or a multiple, seconds.
+    const fn every(self) -> f64 {
+        match self {
+            Self::Real => 4.0,
+            Self::Simulated => 0.4,
+        }
+    }
+
+    const fn rate(self) -> &'static str {
+        match self {
+            Self::Real => "1m",
+            Self::Simulated => "10m",
+        }
+    }
+
+    /// Options of a case with its time at this pace.
+    fn timed(self, options: &str) -> String {
+        let mut words: Vec<String> = options.split(' ').map(str::to_owned).collect();
+        if let Some(at) = words.iter().position(|word| word == "-t") {
+            let seconds: f64 = words[at + 1].parse().expect("seconds");
+            words[at + 1] = (seconds * self.every() / Self::Real.every()).to_string();
+        }
+        words.join(" ")
+    }
+}
 
 /// Rows of a test: `i` of an interval, `r` of the rest, `w` of the whole.
 struct RestCase {
@@ -183,22 +216,22 @@ impl TimedRow {
         })
     }
 
-    fn is_interval(&self) -> bool {
+    fn is_interval(&self, every: f64) -> bool {
         let [from, to] = self.times;
-        (to - from - EVERY).abs() < 1e-9
+        (to - from - every).abs() < 1e-9
     }
 }
 
 /// The kind of each row.
-fn kinds(rows: &[TimedRow]) -> Vec<char> {
+fn kinds(rows: &[TimedRow], every: f64) -> Vec<char> {
     let kind = |(at, row): (usize, &TimedRow)| {
         // A sum may follow that of another part of the test.
         let mut later = rows[at + 1..].iter().filter(|later| later.id == row.id);
         let is_last = later.next().is_none_or(|next| {
             let both_begin = [row.times[0], next.times[0]] == [0.0, 0.0];
-            both_begin && next.is_interval() && !row.is_interval()
+            both_begin && next.is_interval(every) && !row.is_interval(every)
         });
-        match (is_last, row.is_interval()) {
+        match (is_last, row.is_interval(every)) {
             (true, _) => 'w',
             (false, true) => 'i',
             (false, false) => 'r',
@@ -219,12 +252,12 @@ fn own_rows(text: &str) -> Vec<TimedRow> {
 }
 
 /// Finds the faults in the output of an end.
-fn fault(text: &str, expected: &str) -> Option<String> {
+fn fault(text: &str, expected: &str, every: f64) -> Option<String> {
     if expected.is_empty() {
         return None;
     }
     let rows = own_rows(text);
-    let kinds = kinds(&rows);
+    let kinds = kinds(&rows, every);
     let mut all: BTreeMap<&str, String> = BTreeMap::new();
     for (row, kind) in rows.iter().zip(&kinds) {
         all.entry(&row.id).or_default().push(*kind);
@@ -257,35 +290,36 @@ fn fault(text: &str, expected: &str) -> Option<String> {
 
 impl RestCase {
     /// Options of the server and of the client, which serves at the port `back` if it is asked to.
-    fn words(&self, back: u16) -> [String; 2] {
+    fn words(&self, back: u16, pace: RestPace) -> [String; 2] {
         let [of_server, of_client] = self.options;
         let block = if of_client.contains("-u") {
             "1000"
         } else {
             "8K"
         };
-        let of_client = of_client.replace("BACK", &back.to_string());
-        let all = format!("-i {EVERY} -f B");
+        let of_client = pace.timed(of_client).replace("BACK", &back.to_string());
+        let all = format!("-i {} -f B", pace.every());
         [
             format!("{all} {of_server}"),
-            format!("{all} -b 1m -l {block} {of_client}"),
+            format!("{all} -b {} -l {block} {of_client}", pace.rate()),
         ]
     }
 
     /// Faults of the output of both ends.
-    fn fault_of(&self, ends: [(&str, String); 2]) -> Option<String> {
+    fn fault_of(&self, ends: [(&str, String); 2], pace: RestPace) -> Option<String> {
         let mut faults =
             ends.into_iter()
                 .zip(self.rows)
                 .filter_map(|((stdout, account), expected)| {
-                    Some(format!("{}\n{account}", fault(stdout, expected)?))
+                    let why = fault(stdout, expected, pace.every())?;
+                    Some(format!("{why}\n{account}"))
                 });
         faults.next()
     }
 
     /// Runs it with these programs, the server and the client; what is wrong.
     fn fault(&self, [of_server, of_client]: [&Path; 2]) -> Option<String> {
-        let [server_words, client_words] = self.words(free_port());
+        let [server_words, client_words] = self.words(free_port(), RestPace::Real);
         let served = Served::start(of_server, &server_words.split(' ').collect::<Vec<_>>());
         let client = Invocation::new(of_client)
             .args(["-c", "127.0.0.1", "-p", &served.port.to_string()])
@@ -293,15 +327,16 @@ impl RestCase {
             .patience(PATIENCE)
             .run();
         let server = served.running.finish();
-        self.fault_of([
-            (&server.stdout, server.account()),
+        let ends = [
+            (server.stdout.as_str(), server.account()),
             (&client.stdout, client.account()),
-        ])
+        ];
+        self.fault_of(ends, RestPace::Real)
     }
 
     /// Our programs that run it in simulated time, the server and the client.
     fn simulated(&self, own: &Path) -> (SimProcess, SimProcess) {
-        let [server_words, client_words] = self.words(5002);
+        let [server_words, client_words] = self.words(5002, RestPace::Simulated);
         (
             SimProcess::new(own, &format!("-s {server_words}")),
             SimProcess::new(own, &format!("-c server {client_words}")),
@@ -350,14 +385,15 @@ fn the_rest_of_an_interval_has_the_rows_of_the_original_in_simulated_time() {
         |case: &&RestCase| case.options[1].contains("-u") && case.options[1].contains("-R");
     let cases = || CASES.iter().filter(|case| !is_local(case));
     let pairs = cases().map(|case| case.simulated(&own)).collect();
-    let run = Simulation::of_pairs(SimLink::lossless(20, 1), pairs).run();
+    let run = Simulation::of_pairs(SimLink::lossless(200, 1), pairs).run();
     let all: Vec<String> = cases()
         .enumerate()
         .filter_map(|(index, case)| {
             let both = run.pair(index);
             let [client, server] = both.map(|finished| finished.stdout.as_str());
             let account = format!("{both:#?}");
-            let why = case.fault_of([(server, account), (client, String::new())])?;
+            let ends = [(server, account), (client, String::new())];
+            let why = case.fault_of(ends, RestPace::Simulated)?;
             Some(format!("{:?}: {why}", case.options))
         })
         .collect();

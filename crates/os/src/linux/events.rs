@@ -169,6 +169,12 @@ impl Wakeup {
         // It could only fail when full, after 2^64 rings.
         debug_assert!(written == Ok(8));
     }
+
+    /// Takes back what was rung so far, for one that waits with poll(2).
+    pub fn clear(&self) {
+        // `EAGAIN`: nothing was rung.
+        let _rings = self.0.read();
+    }
 }
 
 impl AsFd for Wakeup {

@@ -84,7 +84,10 @@ pub fn serve(args: &Iperf2Args) -> ExitCode {
         err(&format!("iperf: {what}: {}\n", system_text(error)));
         ExitCode::FAILURE
     };
-    let board = Arc::new(Iperf2Board::new(args));
+    let board = match Iperf2Board::new(args) {
+        Ok(board) => Arc::new(board),
+        Err(error) => return failed("cannot serve", &error),
+    };
     if args.daemon {
         out("Running Iperf Server as a daemon\n");
         match detach() {
@@ -249,26 +252,22 @@ fn head(args: &Iperf2Args, socket: &Socket, board: &Iperf2Board) {
     out(&head.text());
 }
 
-/// Prints rows until `is_over`, or the user stops the server. While nothing runs it waits for the
-/// socket, a signal, or the end of the server's time.
-fn watch(
-    shared: &Iperf2Shared,
-    socket: &Socket,
-    is_idle: impl Fn() -> bool,
-    is_over: impl Fn() -> bool,
-) {
+/// Prints rows until `is_over`, or the user stops the server. While nothing runs it waits for news
+/// of the board, a signal, or the end of the server's time. It does not wait for the socket: another
+/// thread takes what arrives there, and poll(2) goes on if that is done before it looks.
+fn watch(shared: &Iperf2Shared, is_idle: impl Fn() -> bool, is_over: impl Fn() -> bool) {
+    let news = shared.board.news();
     while !is_over() {
         if alarm::stopped_by_user() {
             break;
         }
+        news.clear();
         shared.board.tick();
         let due = shared.board.due();
         if due.is_none() && is_idle() {
             let left = shared.until.map_or(IDLE, Moment::left);
-            let arrives = ready(socket.as_fd(), Interest::Read, left.min(IDLE).max(LOOK));
-            if !matches!(arrives, Ok(true)) {
-                continue;
-            }
+            let _signalled = ready(news.as_fd(), Interest::Read, left.min(IDLE).max(LOOK));
+            continue;
         }
         sleep(due.map_or(LOOK, |due| due.left().min(LOOK)));
     }
@@ -279,9 +278,7 @@ fn run_connections(args: &Iperf2Args, listener: &Socket, shared: &Iperf2Shared) 
         let accepting = spawn(scope, || accept_all(scope, args, listener, shared))?;
         let is_idle = || shared.running.load(Ordering::Relaxed) == 0;
         let waits = || is_idle() && !accepting.is_finished();
-        watch(shared, listener, waits, || {
-            accepting.is_finished() && is_idle()
-        });
+        watch(shared, waits, || accepting.is_finished() && is_idle());
         shared.stop.store(true, Ordering::Relaxed);
         // Wakes the thread that waits for connections.
         let _closed = listener.shutdown(std::net::Shutdown::Both);
@@ -340,14 +337,13 @@ fn accept_all<'scope>(
 }
 
 fn run_datagrams(args: &Iperf2Args, socket: Socket, shared: &Iperf2Shared) -> io::Result<()> {
-    let watched = socket.try_clone()?;
     std::thread::scope(|scope| {
         let board = Some(Arc::clone(&shared.board));
         let serving = spawn(scope, || {
             serve_datagrams(socket, shared.policy.clone(), board, &shared.stop);
         })?;
         let is_idle = || shared.board.is_idle() && !serving.is_finished();
-        watch(shared, &watched, is_idle, || {
+        watch(shared, is_idle, || {
             let ended = shared.board.ended();
             let enough = args.count.is_some_and(|count| ended >= count);
             let idle = shared.board.is_idle();

@@ -4,6 +4,7 @@ mod lines;
 mod rows;
 
 use std::collections::HashMap;
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,6 +19,7 @@ use netperf_iperf2::rows::{
 use netperf_measure::clock::{self, Moment};
 use netperf_model::iperf2::BLOCK;
 use netperf_os::Socket;
+use netperf_os::events::Wakeup;
 use netperf_program::iperf2::{DirectionIntervals, ShownCounts, sender_state};
 use netperf_program::output::out;
 
@@ -129,14 +131,22 @@ impl Drop for AcceptedStream<'_> {
 pub(crate) struct Iperf2Board {
     args: Iperf2Args,
     state: Mutex<BoardState>,
+    /// Rung when a connection is accepted, and when a direction begins or ends.
+    news: Wakeup,
 }
 
 impl Iperf2Board {
-    pub(super) fn new(args: &Iperf2Args) -> Self {
-        Self {
+    pub(super) fn new(args: &Iperf2Args) -> io::Result<Self> {
+        Ok(Self {
             args: args.clone(),
             state: Mutex::default(),
-        }
+            news: Wakeup::new()?,
+        })
+    }
+
+    /// Wakes one that waits for news.
+    pub(super) const fn news(&self) -> &Wakeup {
+        &self.news
     }
 
     fn state(&self) -> MutexGuard<'_, BoardState> {
@@ -175,6 +185,8 @@ impl Iperf2Board {
         group.has_datagrams |= direction.kind == DirectionKind::ReceivesDatagrams;
         group.is_two_way |= !is_new && direction.kind == DirectionKind::SendsDatagrams;
         group.sends |= direction.kind.sends();
+        drop(state);
+        self.news.wake();
         counts
     }
 
@@ -232,6 +244,7 @@ impl Iperf2Board {
     /// the client has no sum.
     pub(super) fn accepted(&self, client: IpAddr) -> AcceptedStream<'_> {
         self.state().groups.entry(client).or_default().running += 1;
+        self.news.wake();
         AcceptedStream {
             board: self,
             client,

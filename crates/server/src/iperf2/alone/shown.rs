@@ -358,7 +358,7 @@ mod tests {
             csv: true,
             ..Iperf2Args::default()
         };
-        let board = Arc::new(Iperf2Board::new(&args));
+        let board = Arc::new(Iperf2Board::new(&args).unwrap());
         let mut datagram = [0; 16];
         datagram[3] = 1;
         let flow = DatagramFlow::begin(&datagram).unwrap().unwrap();

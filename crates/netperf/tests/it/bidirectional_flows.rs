@@ -82,7 +82,7 @@ fn a_ring_of_each_flow_moves_both_directions() {
         assert_eq!(values.count("REMOTE_BYTES_SENT"), 5_000_003);
         assert_eq!(values.count("LOCAL_THREADS"), 3);
         // Little is under way when the time is over, so that all of it counts.
-        let words = format!("-t TCP_STREAM --time 1 -b 3 -w 1ms {flows} -- -s 65536 -S 65536");
+        let words = format!("-t TCP_STREAM --time 300ms -b 3 -w 1ms {flows} -- -s 65536 -S 65536");
         let values = measured(&server, &words);
         if over == "same" {
             values.arrived_both_ways();

@@ -26,8 +26,12 @@ use serde_json::Value;
 const PATIENCE: Duration = Duration::from_secs(120);
 /// A test that is this long does not end by itself here, seconds.
 const LONG: u32 = 600;
-/// The kinds of test, the options that mean them, and those of a pace that costs little.
-const KINDS: [(&str, &str, &str); 19] = [
+/// A kind of test, the options that mean it, and those of a pace that costs little.
+type Kind = (&'static str, &'static str, &'static str);
+
+/// The kinds of test. Those of [`SOME`] meet each event before a change lands, and all of them at
+/// night.
+const ALL: [Kind; 19] = [
     ("stream", "-t TCP_STREAM", PACE),
     ("maerts", "-t TCP_MAERTS", RATE),
     ("sendfile", "-t TCP_SENDFILE", PACE),
@@ -48,6 +52,10 @@ const KINDS: [(&str, &str, &str); 19] = [
     ("one port udp rr", "-t UDP_RR --one-port", PACE),
     ("one port flows", "-t TCP_MAERTS --flows 3 --one-port", RATE),
 ];
+
+/// A stream of netperf, one of netserver and both at once, transactions on one connection, on many
+/// and of datagrams, more flows than one, and a single port.
+const SOME: [Kind; 7] = [ALL[1], ALL[4], ALL[6], ALL[9], ALL[12], ALL[13], ALL[17]];
 
 /// Paces of netperf, of both ends, and of netserver.
 const PACE: &str = "-b 1 -w 50";
@@ -74,17 +82,16 @@ impl Load {
     }
 }
 
-/// Sessions of all kinds: separate connections for both directions need one more.
-const SESSIONS: usize = KINDS.len() + 1;
 /// Ends of a session whose client closed its connections, in whatever order that was.
 const LEFT: [&str; 3] = ["finished", "abandoned", "cut"];
 
-/// One test of each kind under way.
+/// Tests under way, one of each kind that was asked for.
 struct Cells {
     /// So many processes leave no processor to those of another test like this one.
     _slot: Slots,
     server: Netserver,
     running: Vec<(&'static str, Running)>,
+    sessions: usize,
 }
 
 impl Cells {
@@ -94,6 +101,7 @@ impl Cells {
             _slot: machine::slot(),
             server,
             running: Vec::new(),
+            sessions: 0,
         }
     }
 
@@ -102,14 +110,14 @@ impl Cells {
         client: &Place,
         server: Netserver,
         host: &str,
-        (load, more): (Load, &str),
+        (kinds, load, more): (&[Kind], Load, &str),
         env: &Env,
     ) -> Self {
         let mut cells = Self::new(server);
-        for kind in KINDS {
-            cells.spawn(client, host, kind, (load, more), env);
+        for kind in kinds {
+            cells.spawn(client, host, *kind, (load, more), env);
         }
-        (0..KINDS.len()).for_each(|number| cells.wait_until_moved(number));
+        (0..kinds.len()).for_each(|number| cells.wait_until_moved(number));
         let over = cells.running.iter_mut().any(|(_, running)| running.ended());
         assert!(!over, "a test is over before all have begun");
         cells
@@ -120,7 +128,7 @@ impl Cells {
         &mut self,
         client: &Place,
         host: &str,
-        (kind, options, pace): (&'static str, &str, &str),
+        (kind, options, pace): Kind,
         (load, more): (Load, &str),
         env: &Env,
     ) {
@@ -143,6 +151,8 @@ impl Cells {
             .patience(PATIENCE)
             .spawn();
         self.running.push((kind, running));
+        // Separate connections for the directions are two sessions.
+        self.sessions += 1 + usize::from(options.ends_with("separate"));
     }
 
     /// Waits until one has moved something.
@@ -187,6 +197,7 @@ impl Cells {
             _slot,
             server,
             running,
+            sessions,
         } = self;
         let mut wrong = Vec::new();
         for (kind, running) in running {
@@ -198,7 +209,7 @@ impl Cells {
         }
         then(&server);
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-        assert_no_session_left(&server, ends);
+        assert_no_session_left(&server, sessions, ends);
     }
 }
 
@@ -283,14 +294,14 @@ fn went_well(finished: &Finished, events: &[Value]) -> Result<(), String> {
 }
 
 /// Every session is over, the log says how, and the next client is served.
-fn assert_no_session_left(server: &Netserver, ends: &[&str]) {
+fn assert_no_session_left(server: &Netserver, sessions: usize, ends: &[&str]) {
     let gone = eventually(PATIENCE, || server.sessions().is_empty());
     assert!(gone, "sessions are left: {:?}", server.said());
-    let all = eventually(PATIENCE, || logged(server).len() >= SESSIONS);
+    let all = eventually(PATIENCE, || logged(server).len() >= sessions);
     let log = server.said().1;
     assert!(all, "{log}");
     let logged = logged(server);
-    assert_eq!(logged.len(), SESSIONS, "{log}");
+    assert_eq!(logged.len(), sessions, "{log}");
     for line in logged {
         let end = line["end"].as_str().unwrap_or_default();
         assert!(ends.contains(&end), "not one of {ends:?}: {line}");
@@ -331,29 +342,30 @@ fn hosts_and_server(keepalive: &str) -> Option<(TwoHosts, Netserver)> {
     Some((hosts, server))
 }
 
-/// The same, and every kind of test between them.
-fn between_hosts(load: Load) -> Option<(TwoHosts, Cells)> {
-    between_hosts_with(load, KEEPALIVE)
+/// The same, and tests of these kinds between them.
+fn between_hosts(kinds: &[Kind], load: Load) -> Option<(TwoHosts, Cells)> {
+    between_hosts_with(kinds, load, KEEPALIVE)
 }
 
-fn between_hosts_with(load: Load, keepalive: &str) -> Option<(TwoHosts, Cells)> {
+fn between_hosts_with(kinds: &[Kind], load: Load, keepalive: &str) -> Option<(TwoHosts, Cells)> {
     let (hosts, server) = hosts_and_server(keepalive)?;
-    let more = (load, keepalive);
+    let more = (kinds, load, keepalive);
     let cells = Cells::start(&hosts.client(), server, TwoHosts::SERVER_V4, more, &[]);
     Some((hosts, cells))
 }
 
-/// Every kind of test, one started after the other. The event happens to each as soon as it has
+/// Tests of these kinds, one started after the other. The event happens to each as soon as it has
 /// moved something: its time is not that of the others.
 fn in_turn(
+    kinds: &[Kind],
     load: impl Fn(&str) -> Load,
     event: impl Fn(&TwoHosts, &mut Cells),
 ) -> Option<(TwoHosts, Cells)> {
     let (hosts, server) = hosts_and_server(KEEPALIVE)?;
     let mut cells = Cells::new(server);
-    for (number, kind) in KINDS.into_iter().enumerate() {
+    for (number, kind) in kinds.iter().enumerate() {
         let more = (load(kind.0), KEEPALIVE);
-        cells.spawn(&hosts.client(), TwoHosts::SERVER_V4, kind, more, &[]);
+        cells.spawn(&hosts.client(), TwoHosts::SERVER_V4, *kind, more, &[]);
         cells.wait_until_moved(number);
         event(&hosts, &mut cells);
     }
@@ -368,17 +380,17 @@ const FULL: Load = Load::Full(8);
 
 #[test]
 fn a_cable_that_is_cut_ends_every_test_with_what_it_had_measured_netns() {
-    cut(Load::Paced(LONG));
+    cut(&SOME, Load::Paced(LONG));
 }
 
 #[test]
 #[ignore = "nightly: nineteen tests at full speed until keepalive ends them"]
 fn a_cable_that_is_cut_ends_every_test_at_full_speed_netns() {
-    cut(Load::Endless);
+    cut(&ALL, Load::Endless);
 }
 
-fn cut(load: Load) {
-    let Some((hosts, cells)) = between_hosts(load) else {
+fn cut(kinds: &[Kind], load: Load) {
+    let Some((hosts, cells)) = between_hosts(kinds, load) else {
         return;
     };
     hosts.cut();
@@ -387,17 +399,17 @@ fn cut(load: Load) {
 
 #[test]
 fn a_cable_that_is_cut_and_mended_ends_no_connection_netns() {
-    cut_and_mend(PACED);
+    cut_and_mend(&SOME, PACED);
 }
 
 #[test]
 #[ignore = "nightly: nineteen tests at full speed for 8 seconds have to begin before the first is over"]
 fn a_cable_that_is_cut_and_mended_ends_no_connection_at_full_speed_netns() {
-    cut_and_mend(FULL);
+    cut_and_mend(&ALL, FULL);
 }
 
-fn cut_and_mend(load: Load) {
-    let Some((hosts, cells)) = between_hosts_with(load, PATIENT) else {
+fn cut_and_mend(kinds: &[Kind], load: Load) {
+    let Some((hosts, cells)) = between_hosts_with(kinds, load, PATIENT) else {
         return;
     };
     hosts.cut();
@@ -416,17 +428,17 @@ fn cut_and_mend(load: Load) {
 
 #[test]
 fn a_control_connection_that_is_forgotten_ends_every_test_while_its_data_flows_netns() {
-    forget_control_connections(Load::Paced(LONG));
+    forget_control_connections(&SOME, Load::Paced(LONG));
 }
 
 #[test]
 #[ignore = "nightly: nineteen tests at full speed until keepalive ends them"]
 fn a_control_connection_that_is_forgotten_ends_every_test_at_full_speed_netns() {
-    forget_control_connections(Load::Endless);
+    forget_control_connections(&ALL, Load::Endless);
 }
 
-fn forget_control_connections(load: Load) {
-    let Some((hosts, cells)) = between_hosts(load) else {
+fn forget_control_connections(kinds: &[Kind], load: Load) {
+    let Some((hosts, cells)) = between_hosts(kinds, load) else {
         return;
     };
     hosts.swallow(cells.server.port());
@@ -435,7 +447,17 @@ fn forget_control_connections(load: Load) {
 
 #[test]
 fn an_address_that_goes_away_ends_every_test_with_what_it_had_measured_netns() {
-    let Some((hosts, cells)) = between_hosts(Load::Endless) else {
+    take_address(&SOME, Load::Paced(LONG));
+}
+
+#[test]
+#[ignore = "nightly: nineteen tests at full speed"]
+fn an_address_that_goes_away_ends_every_test_at_full_speed_netns() {
+    take_address(&ALL, Load::Endless);
+}
+
+fn take_address(kinds: &[Kind], load: Load) {
+    let Some((hosts, cells)) = between_hosts(kinds, load) else {
         return;
     };
     hosts.take_address();
@@ -444,21 +466,21 @@ fn an_address_that_goes_away_ends_every_test_with_what_it_had_measured_netns() {
 
 #[test]
 fn an_address_that_comes_back_leaves_a_whole_result_or_a_marked_one_netns() {
-    take_and_give_address(Load::Paced(8));
+    take_and_give_address(&SOME, Load::Paced(8));
 }
 
 #[test]
 #[ignore = "nightly: nineteen tests at full speed"]
 fn an_address_that_comes_back_leaves_a_whole_result_or_a_marked_one_at_full_speed_netns() {
-    take_and_give_address(FULL);
+    take_and_give_address(&ALL, FULL);
 }
 
-fn take_and_give_address(load: Load) {
+fn take_and_give_address(kinds: &[Kind], load: Load) {
     let come_and_go = |hosts: &TwoHosts, _: &mut Cells| {
         hosts.take_address();
         hosts.give_address();
     };
-    let Some((_hosts, cells)) = in_turn(|_| load, come_and_go) else {
+    let Some((_hosts, cells)) = in_turn(kinds, |_| load, come_and_go) else {
         return;
     };
     // Sends that need an address while there is none fail; connections never notice.
@@ -473,7 +495,17 @@ fn take_and_give_address(load: Load) {
 
 #[test]
 fn a_session_that_is_killed_ends_every_test_with_what_it_had_measured_netns() {
-    let Some((_hosts, cells)) = between_hosts(Load::Endless) else {
+    kill_sessions(&SOME, Load::Paced(LONG));
+}
+
+#[test]
+#[ignore = "nightly: nineteen tests at full speed"]
+fn a_session_that_is_killed_ends_every_test_at_full_speed_netns() {
+    kill_sessions(&ALL, Load::Endless);
+}
+
+fn kill_sessions(kinds: &[Kind], load: Load) {
+    let Some((_hosts, cells)) = between_hosts(kinds, load) else {
         return;
     };
     cells.signal_sessions("KILL");
@@ -484,23 +516,27 @@ fn a_session_that_is_killed_ends_every_test_with_what_it_had_measured_netns() {
 #[test]
 fn threat_model_a_session_that_is_stopped_ends_no_test_later_than_its_time_says_netns() {
     // Senders whose buffers get full, and all others at a pace.
-    stop_sessions(|kind| match kind {
-        "stream" | "sendfile" | "both ways" | "one port stream" => Load::Full(20),
-        _ => Load::Paced(20),
+    let full = [ALL[0], ALL[11]];
+    stop_sessions(&[&SOME[..], &full].concat(), |kind| {
+        if full.iter().any(|(name, ..)| kind == *name) {
+            Load::Full(20)
+        } else {
+            Load::Paced(20)
+        }
     });
 }
 
 #[test]
 #[ignore = "nightly: nineteen tests at full speed"]
 fn a_session_that_is_stopped_ends_no_test_later_than_its_time_says_at_full_speed_netns() {
-    stop_sessions(|_| Load::Full(3));
+    stop_sessions(&ALL, |_| Load::Full(3));
 }
 
-fn stop_sessions(load: impl Fn(&str) -> Load) {
+fn stop_sessions(kinds: &[Kind], load: impl Fn(&str) -> Load) {
     let stop = |_: &TwoHosts, cells: &mut Cells| {
         assert!(cells.stop_sessions(), "a test is over");
     };
-    let Some((_hosts, cells)) = in_turn(load, stop) else {
+    let Some((_hosts, cells)) = in_turn(kinds, load, stop) else {
         return;
     };
     cells.end_then(&["abandoned"], broke, |server| {
@@ -510,6 +546,16 @@ fn stop_sessions(load: impl Fn(&str) -> Load) {
 
 #[test]
 fn an_outage_over_the_end_of_every_test_leaves_a_whole_result_netns() {
+    outage_over_the_end(&SOME);
+}
+
+#[test]
+#[ignore = "nightly: nineteen tests"]
+fn an_outage_over_the_end_of_each_kind_of_test_leaves_a_whole_result_netns() {
+    outage_over_the_end(&ALL);
+}
+
+fn outage_over_the_end(kinds: &[Kind]) {
     let (stopped, ends) = (RefCell::new(HashSet::new()), RefCell::new(Vec::new()));
     let stop_for_a_while = |_: &TwoHosts, cells: &mut Cells| {
         let new = |session: &u32| stopped.borrow_mut().insert(*session);
@@ -526,7 +572,7 @@ fn an_outage_over_the_end_of_every_test_leaves_a_whole_result_netns() {
             sessions.iter().for_each(|session| signal(*session, "CONT"));
         }));
     };
-    let Some((_hosts, cells)) = in_turn(|_| Load::Paced(12), stop_for_a_while) else {
+    let Some((_hosts, cells)) = in_turn(kinds, |_| Load::Paced(12), stop_for_a_while) else {
         return;
     };
     cells.end(&["finished", "abandoned"], went_well);

@@ -17,7 +17,7 @@ fn check(folder: &Scratch, words: &[&str]) -> Invocation {
 /// A check of short phases.
 fn short(folder: &Scratch, port: u16, words: &[&str]) -> Finished {
     let port = port.to_string();
-    let words = [&["127.0.0.1", "-p", &port, "--length", "300ms"], words].concat();
+    let words = [&["127.0.0.1", "-p", &port, "--length", "200ms"], words].concat();
     check(folder, &words).run()
 }
 

@@ -15,8 +15,8 @@ fn run(client: &Programs, server: &Netserver, words: &[&str]) -> String {
     finished.expect_clean().stdout
 }
 
-/// Half a second, for our client.
-const BRIEF: [&str; 2] = ["--time", "500ms"];
+/// A fifth of a second, for our client.
+const BRIEF: [&str; 2] = ["--time", "200ms"];
 const SECOND: [&str; 2] = ["-l", "1"];
 
 fn measured(client: &Programs, server: &Netserver, words: &[&str]) -> Values {

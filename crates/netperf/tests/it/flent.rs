@@ -275,6 +275,7 @@ fn measures_with_iperf(flent: &Path, server: IperfServer) -> Result<(), String> 
 }
 
 #[test]
+#[ignore = "nightly: a run of flent of 4 s of processor time"]
 fn flent_runs_iperf_with_the_link_and_our_server_netns() {
     let Some(flent) = peers::flent() else { return };
     if !require::root() {

@@ -51,7 +51,7 @@ fn run(port: u16, words: &str) -> Finished {
             "-p",
             &port.to_string(),
             "--time",
-            "300ms",
+            "100ms",
         ])
         .args(words.split_whitespace())
         .run()

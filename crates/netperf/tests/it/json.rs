@@ -166,7 +166,8 @@ fn every_interval_of_one_tcp_connection_says_what_tcp_knew() {
         ("TCP_CRR -l -50", false),
         ("UDP_RR", false),
     ] {
-        let options = format!("--json -i 2,2 -D 0.04 -t {test}");
+        // At a pace, with which something moves in each interval.
+        let options = format!("--json -i 2,2 -D 0.04 -b 2 -w 1ms -t {test}");
         let finished = client(&server, &options).run().expect_clean();
         let document = document(&finished);
         let intervals = document["intervals"].as_array().expect("a list");

@@ -422,7 +422,7 @@ fn a_stock_netserver_answers_at_any_rate_and_is_asked_to_keep_to_none() {
     assert_eq!(refused.stderr, line);
     for test in ["TCP_RR", "UDP_RR", "TCP_STREAM", "UDP_STREAM"] {
         let words = [
-            "-t", test, "--json", "--rate", "1M", "-l", "1", "--", "-m", "1000",
+            "-t", test, "--json", "--rate", "1M", "--time", "300ms", "--", "-m", "1000",
         ];
         let words = if test.ends_with("RR") {
             &words[..7]

@@ -78,9 +78,6 @@ if (document.documentElement.scrollWidth > innerWidth) faults.push("wider than t
 return faults;
 "#;
 
-/// A window: its name, its width, and whether it is dark.
-type Window = (&'static str, u32, bool);
-
 /// Visits a page in a window of this width, by day or by night: all is where it should be.
 #[track_caller]
 fn visit(browser: &Browser, address: &str, (name, width, dark): (&str, u32, bool)) {
@@ -124,11 +121,6 @@ pub(crate) fn sample_page(folder: &Scratch) -> Option<(Browser, String)> {
 pub(crate) const KEYS: Duration = Duration::from_secs(60);
 
 #[test]
-fn the_page_of_real_runs_is_in_order_by_day_by_night_and_in_a_hand() {
-    page_of_real_runs_in(&[("two-columns-dark", 1440, true)], Pictures::NotTaken);
-}
-
-#[test]
 #[ignore = "nightly: six windows of a browser"]
 fn the_page_of_real_runs_is_in_order_in_windows_of_every_width() {
     let windows = [
@@ -139,10 +131,6 @@ fn the_page_of_real_runs_is_in_order_in_windows_of_every_width() {
         ("narrow-light", 360, false),
         ("narrow-dark", 360, true),
     ];
-    page_of_real_runs_in(&windows, Pictures::Kept);
-}
-
-fn page_of_real_runs_in(windows: &[Window], pictures: Pictures) {
     let folder = Scratch::new();
     two_runs(&folder);
     report(&folder, &["rr.json", "stream.jsonl", "-o", "page.html"])
@@ -152,7 +140,7 @@ fn page_of_real_runs_in(windows: &[Window], pictures: Pictures) {
         return;
     };
     let address = format!("file://{}/page.html", folder.path().display());
-    for &(name, width, dark) in windows {
+    for (name, width, dark) in windows {
         visit(&browser, &address, (name, width, dark));
         let background = browser.script(BACKGROUND);
         assert_eq!(background, if dark { DARK } else { LIGHT }, "{name}");
@@ -172,7 +160,7 @@ fn page_of_real_runs_in(windows: &[Window], pictures: Pictures) {
         let columns = columns.as_str().unwrap_or_default().split(' ').count();
         assert_eq!(columns, if width < 1200 { 1 } else { 2 }, "{name}");
         assert_eq!(browser.script(ENLARGED), json!([]), "{name}");
-        leave(&browser, &address, (name, pictures));
+        leave(&browser, &address, (name, Pictures::Kept));
     }
 }
 
@@ -336,11 +324,6 @@ fn the_page_of_a_sweep_is_in_order_by_day_by_night_and_in_a_hand() {
 }
 
 #[test]
-fn every_kind_of_file_makes_a_page_in_which_nothing_overlaps() {
-    pages_of_files_in(&[("many", 360, true)], Pictures::NotTaken);
-}
-
-#[test]
 #[ignore = "nightly: four windows of a browser"]
 fn every_kind_of_file_makes_a_page_in_which_nothing_overlaps_in_any_window() {
     let windows = [
@@ -349,10 +332,6 @@ fn every_kind_of_file_makes_a_page_in_which_nothing_overlaps_in_any_window() {
         ("flent", 1000, false),
         ("flent", 360, true),
     ];
-    pages_of_files_in(&windows, Pictures::Kept);
-}
-
-fn pages_of_files_in(windows: &[Window], pictures: Pictures) {
     let folder = Scratch::new();
     let samples = samples();
     let all: Vec<String> = [
@@ -376,11 +355,11 @@ fn pages_of_files_in(windows: &[Window], pictures: Pictures) {
     let Some(browser) = Browser::start() else {
         return;
     };
-    for &(page, width, dark) in windows {
+    for (page, width, dark) in windows {
         let address = format!("file://{}/{page}.html", folder.path().display());
         let name = format!("{page}-{width}");
         visit(&browser, &address, (&name, width, dark));
-        leave(&browser, &address, (&name, pictures));
+        leave(&browser, &address, (&name, Pictures::Kept));
     }
 }
 

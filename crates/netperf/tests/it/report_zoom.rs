@@ -333,6 +333,7 @@ fn a_part_of_a_logarithmic_axis_has_ticks_of_its_own() {
 }
 
 #[test]
+#[ignore = "nightly: another start of a browser"]
 fn a_part_of_a_chart_is_selected_by_keys_and_left_again() {
     let folder = Scratch::new();
     let Some((browser, address)) = sample_page(&folder) else {

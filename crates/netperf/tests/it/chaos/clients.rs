@@ -6,16 +6,16 @@ use super::*;
 
 #[test]
 fn a_client_that_is_stopped_for_a_while_has_its_result_netns() {
-    stop_clients_for_a_while(Load::Paced(8));
+    stop_clients_for_a_while(&SOME, Load::Paced(8));
 }
 
 #[test]
 #[ignore = "nightly: nineteen tests at full speed"]
 fn a_client_that_is_stopped_for_a_while_has_its_result_at_full_speed_netns() {
-    stop_clients_for_a_while(FULL);
+    stop_clients_for_a_while(&ALL, FULL);
 }
 
-fn stop_clients_for_a_while(load: Load) {
+fn stop_clients_for_a_while(kinds: &[Kind], load: Load) {
     let stop = |_: &TwoHosts, cells: &mut Cells| {
         let (_, last) = cells.running.last().expect("a test");
         last.signal("STOP");
@@ -23,7 +23,7 @@ fn stop_clients_for_a_while(load: Load) {
         std::thread::sleep(Duration::from_millis(200));
         last.signal("CONT");
     };
-    let Some((_hosts, cells)) = in_turn(|_| load, stop) else {
+    let Some((_hosts, cells)) = in_turn(kinds, |_| load, stop) else {
         return;
     };
     cells.end(&["finished"], went_well);
@@ -31,7 +31,17 @@ fn stop_clients_for_a_while(load: Load) {
 
 #[test]
 fn a_client_that_is_killed_leaves_nothing_of_its_session_netns() {
-    let Some((_hosts, cells)) = between_hosts(Load::Endless) else {
+    kill_clients(&SOME, Load::Paced(LONG));
+}
+
+#[test]
+#[ignore = "nightly: nineteen tests at full speed"]
+fn a_client_that_is_killed_at_full_speed_leaves_nothing_of_its_session_netns() {
+    kill_clients(&ALL, Load::Endless);
+}
+
+fn kill_clients(kinds: &[Kind], load: Load) {
+    let Some((_hosts, cells)) = between_hosts(kinds, load) else {
         return;
     };
     cells.signal("KILL");
@@ -42,19 +52,19 @@ fn a_client_that_is_killed_leaves_nothing_of_its_session_netns() {
 
 #[test]
 fn a_clock_that_is_set_in_the_middle_changes_no_result() {
-    set_clock(PACED, &[BACK]);
+    set_clock(&SOME, PACED, &[BACK]);
 }
 
 #[test]
 #[ignore = "nightly: nineteen tests at full speed for 8 seconds have to begin before the first is over"]
 fn a_clock_that_is_set_in_the_middle_changes_no_result_at_full_speed() {
-    set_clock(FULL, &[("ahead", ""), BACK]);
+    set_clock(&ALL, FULL, &[("ahead", ""), BACK]);
 }
 
 /// A step of the clock: a name, and the sign in front of an hour.
 const BACK: (&str, &str) = ("back", "-");
 
-fn set_clock(load: Load, steps: &[(&str, &str)]) {
+fn set_clock(kinds: &[Kind], load: Load, steps: &[(&str, &str)]) {
     let folder = Scratch::new();
     for (hours, sign) in steps {
         let mark = folder.path().join(hours);
@@ -64,7 +74,7 @@ fn set_clock(load: Load, steps: &[(&str, &str)]) {
         let env = vec![("LD_PRELOAD".to_owned(), library.into())];
         let options = ["-D", "--log", "json", "--log-level", "debug"];
         let server = Netserver::start_with(&ours!(), &Place::Here, &options, &env);
-        let cells = Cells::start(&Place::Here, server, "127.0.0.1", (load, ""), &env);
+        let cells = Cells::start(&Place::Here, server, "127.0.0.1", (kinds, load, ""), &env);
         std::fs::write(&mark, "").expect("a mark");
         cells.end(&["finished"], |finished, events| {
             went_well(finished, events)?;

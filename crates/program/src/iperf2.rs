@@ -119,8 +119,10 @@ pub fn row_stamp(args: &Iperf2Args) -> String {
     }
 }
 
-/// Time between two looks at what is acknowledged.
-const LOOK: Duration = Duration::from_micros(200);
+/// Shortest and longest time between two looks at what is acknowledged. In between it is a part of
+/// the time that the wait has taken, which is the most that the result can be wrong by.
+const LOOKS: (Duration, Duration) = (Duration::from_micros(200), Duration::from_millis(5));
+const LOOK_PART: u32 = 128;
 
 /// Waits until everything is acknowledged, the test is stopped, nothing was acknowledged for
 /// [`STALLED`], or so much time is over. Returns how long that took.
@@ -132,7 +134,8 @@ pub fn acknowledged(fd: BorrowedFd<'_>, longest: Duration, stop: &AtomicBool) ->
         if is_over || stop.load(Ordering::Relaxed) {
             break;
         }
-        netperf_os::wait::sleep(LOOK);
+        let part = begin.elapsed() / LOOK_PART;
+        netperf_os::wait::sleep(part.clamp(LOOKS.0, LOOKS.1));
     }
     begin.elapsed()
 }

@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use netperf_iperf2::options::Iperf2Args;
-use netperf_measure::clock;
-use netperf_model::iperf2::Iperf2Direction;
+use netperf_measure::clock::{self, Moment};
+use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction};
 use netperf_os::resolve::{Want, resolve};
 use netperf_os::{Type, alarm, wait};
 use netperf_program::iperf2::prepare_process;
@@ -97,7 +97,7 @@ pub fn run(mut args: Iperf2Args) -> ExitCode {
     rows.head(Some(&client), &args.host);
     pause(&args);
     if let Some(connections) = args.connections {
-        return connect_again(&args, &options, remote, &rows, connections - 1);
+        return connect_again(&args, &options, remote, &rows, connections);
     }
     test(&client, &mut rows)
 }
@@ -119,7 +119,8 @@ fn pause(args: &Iperf2Args) {
     }
 }
 
-/// Opens and closes further connections (`--connect-only`).
+/// Opens and closes further connections (`--connect-only`): so many, or with `-i` one after each
+/// interval until the time is over.
 fn connect_again(
     args: &Iperf2Args,
     options: &Iperf2SocketOptions,
@@ -127,8 +128,16 @@ fn connect_again(
     rows: &ClientRows,
     connections: u32,
 ) -> ExitCode {
-    for _ in 0..connections {
-        if alarm::stopped_by_user() {
+    let begin = clock::now();
+    for number in 1.. {
+        let is_due = match (args.interval, args.plan.amount) {
+            (Some(every), Iperf2Amount::Time(limit)) => {
+                let at = every.saturating_mul(number);
+                at < limit && waits_until(begin.plus(at))
+            }
+            _ => number < connections,
+        };
+        if !is_due || alarm::stopped_by_user() {
             break;
         }
         match Iperf2Client::open(&args.plan, options, remote) {
@@ -137,6 +146,20 @@ fn connect_again(
         }
     }
     ExitCode::SUCCESS
+}
+
+/// Waits until a moment. Returns false if the user stops the program before.
+fn waits_until(moment: Moment) -> bool {
+    loop {
+        let left = moment.left();
+        if alarm::stopped_by_user() {
+            return false;
+        }
+        if left.is_zero() {
+            return true;
+        }
+        wait::sleep(left);
+    }
 }
 
 /// Follows a test while it runs.

@@ -16,8 +16,8 @@ use netperf_iperf2::messages::WireTime;
 use netperf_iperf2::options::Iperf2Args;
 use netperf_iperf2::rows::FirstWindow;
 use netperf_iperf2::rows::enhanced::SenderState;
-use netperf_measure::clock;
 use netperf_measure::send_queue::SendQueue;
+use netperf_measure::{clock, host};
 use netperf_os::io::send;
 use netperf_os::net::addresses;
 use netperf_os::{Domain, Protocol, Socket, Type, process, tcp};
@@ -91,9 +91,19 @@ pub fn sender_state(socket: BorrowedFd<'_>) -> Option<(SenderState, u64)> {
 
 /// Time of day in the line of a connection.
 pub fn day_and_time() -> String {
-    let date = netperf_text::date::date(clock::since_epoch().as_secs_f64());
+    day_and_time_of(clock::since_epoch())
+}
+
+/// A time since 1970 in the same form.
+pub fn day_and_time_of(time: Duration) -> String {
+    let date = netperf_text::date::date(time.as_secs_f64());
     let date = date.unwrap_or_default();
     date.get(..19).unwrap_or(&date).to_owned()
+}
+
+/// The interface of an address of this host, for the line of a connection.
+pub fn device_of(address: SocketAddr) -> Option<String> {
+    host::interface_of(address.ip().to_canonical())
 }
 
 /// Local time of day: `YYYYMMDDHHMMSS`, with milliseconds behind a point if asked for.

@@ -42,9 +42,9 @@ fn unit(text: &str) -> Option<Iperf2Unit> {
     })
 }
 
-/// A number of connections; one, unless it is given.
+/// A number of connections; ten, unless it is given.
 pub(super) fn connections(text: &str) -> Option<u32> {
-    let text = if text.is_empty() { "1" } else { text };
+    let text = if text.is_empty() { "10" } else { text };
     let number = text.parse().ok();
     number.filter(|number| (1..=1_000_000).contains(number))
 }

@@ -30,6 +30,8 @@ pub struct ConnectionLine<'a> {
     pub no_udp_fin: bool,
     /// Data has times of sending.
     pub trip_times: bool,
+    /// Interface of this host's address.
+    pub device: Option<String>,
     /// Descriptor of its socket.
     pub descriptor: Option<i32>,
     /// Type of service, if not 0.
@@ -53,6 +55,7 @@ impl ConnectionLine<'_> {
             direction: "",
             no_udp_fin: false,
             trip_times: false,
+            device: None,
             descriptor: None,
             tos: 0,
             peer: None,
@@ -65,8 +68,10 @@ impl ConnectionLine<'_> {
     /// Its text.
     pub fn text(&self, args: &Iperf2Args) -> String {
         let (local, remote) = self.ends;
+        let device = self.device.as_ref();
+        let device = device.map_or(String::new(), |name| format!("%{name}"));
         format!(
-            "{} local {} port {} connected with {} port {}{}\n",
+            "{} local {}{device} port {} connected with {} port {}{}\n",
             self.name,
             args.shown(local),
             local.port(),

@@ -212,6 +212,41 @@ fn udp_is_measured(server: impl Fn(bool) -> Option<Iperf2Server>) {
 }
 
 #[test]
+fn connections_alone_are_so_many_or_one_after_each_interval() {
+    let (link, server) = (Link::new(), Iperf2Server::ours());
+    // Counts of iperf 2.1.8.
+    for (words, connections) in [
+        ("--connect-only", 10),
+        ("--connect-only -t 0.1", 10),
+        ("--connect-only=3 -t 2", 3),
+        ("--connect-only=3 -P 2", 6),
+        ("--connect-only -i 0.1 -t 0.35", 4),
+        ("--connect-only=2 -i 0.2 -t 0.6", 3),
+        ("--connect-only -P 2 -i 0.1 -t 0.2", 4),
+    ] {
+        let words: Vec<&str> = words.split(' ').collect();
+        let done = link.run(&server, &words);
+        let lines = done.stdout.lines();
+        let opened = lines.filter(|line| line.contains(" connected with "));
+        assert_eq!(opened.count(), connections, "{}", done.account());
+    }
+}
+
+#[test]
+fn data_that_starts_later_has_a_line_for_each_stream() {
+    let (link, server) = (Link::new(), Iperf2Server::ours());
+    let words = "-n 8K -l 8K -P 2 --txdelay-time";
+    for (delay, lines, csv) in [("0.05", 2, ""), ("0", 0, ""), ("0.05", 0, " -y C")] {
+        let words = format!("{words} {delay}{csv}");
+        let words: Vec<&str> = words.split(' ').collect();
+        let done = link.run(&server, &words);
+        let said = done.stdout.lines();
+        let said = said.filter(|line| line.contains("] Client traffic to start in 1 seconds at "));
+        assert_eq!(said.count(), lines, "{}", done.account());
+    }
+}
+
+#[test]
 fn the_commands_of_the_manual_run_with_our_server() {
     commands_run(|_| Iperf2Server::ours());
 }

@@ -93,14 +93,12 @@ pub(crate) fn distinct(text: &str, left_out: &[&str]) -> Vec<String> {
     lines
 }
 
-/// Replaces figures by N and prefixes of units by nothing. The device behind an address (`%lo`)
-/// belongs to the host.
+/// Replaces figures by N and prefixes of units by nothing.
 pub(super) fn masked(line: &str) -> String {
     if line.starts_with(|c: char| c.is_ascii_digit()) && line.contains(',') {
         let fields = line.split(',').count();
         return format!("CSV of {fields}");
     }
-    let line = line.replace("%lo", "");
     let words = line.split_whitespace().map(masked_word);
     words.collect::<Vec<_>>().join(" ")
 }

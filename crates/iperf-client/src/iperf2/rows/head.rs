@@ -4,10 +4,11 @@ use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::time::Duration;
 
 use netperf_iperf2::rows::{ConnectingHead, ConnectionLine, ListeningHead, figures_of, id};
+use netperf_measure::clock;
 use netperf_model::iperf2::Iperf2Direction;
 use netperf_os::Socket;
 use netperf_os::sockopt::{self, IntOption};
-use netperf_program::iperf2::{day_and_time, first_window};
+use netperf_program::iperf2::{day_and_time, day_and_time_of, device_of, first_window};
 use netperf_program::output::out;
 
 use super::ClientRows;
@@ -103,6 +104,7 @@ impl ClientRows {
         }
         let is_enhanced = self.args.enhanced;
         let line = ConnectionLine {
+            device: device_of(stream.local).filter(|_| is_enhanced),
             descriptor: is_enhanced.then_some(stream.descriptor),
             date: is_enhanced.then(day_and_time),
             ..ConnectionLine::new(id(number, false), (stream.local, stream.remote))
@@ -161,6 +163,7 @@ impl ClientRows {
             },
             no_udp_fin: plan.no_udp_fin || (plan.udp && is_two_way),
             trip_times: plan.trip_times,
+            device: device_of(stream.local).filter(|_| is_enhanced),
             descriptor: is_enhanced.then(|| stream.socket.as_raw_fd()),
             tos: plan.tos.unwrap_or(0).into(),
             first_window: stream.tcp.as_ref().map(first_window),
@@ -170,5 +173,27 @@ impl ClientRows {
             ..ConnectionLine::new(id(stream.number, false), ends)
         };
         out(&line.text(&self.args));
+        self.later_start(stream.number);
+    }
+
+    /// The line of a stream whose data starts later.
+    fn later_start(&self, number: u32) {
+        let now = clock::since_epoch();
+        let left = match (self.args.delay, self.args.start) {
+            (Some(delay), _) => delay,
+            (None, Some(start)) => start.saturating_sub(now),
+            (None, None) => return,
+        };
+        if left.is_zero() {
+            return;
+        }
+        let seconds = left.as_secs() + u64::from(left.subsec_nanos() > 0);
+        let now = Duration::from_secs(now.as_secs());
+        out(&format!(
+            "{} Client traffic to start in {seconds} seconds at {} current time is {} (UTC)\n",
+            id(number, false),
+            day_and_time_of(now + Duration::from_secs(seconds)),
+            day_and_time_of(now),
+        ));
     }
 }

@@ -158,7 +158,8 @@ fn waits_until(moment: Moment) -> bool {
         if left.is_zero() {
             return true;
         }
-        wait::sleep(left);
+        // A signal just before the sleep does not end it.
+        wait::sleep(left.min(Duration::from_secs(1)));
     }
 }
 

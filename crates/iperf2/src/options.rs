@@ -271,6 +271,12 @@ fn checked(mut args: Iperf2Args) -> Result<Iperf2Args, String> {
     if args.connections.is_some() && plan.udp {
         return Err("iperf: --connect-only opens connections, which -u has none of".to_owned());
     }
+    if args.connections.is_some() && args.delay.is_some() {
+        return Err(
+            "ERROR: Fail because --txdelay-time and --connect-only cannot be applied together"
+                .to_owned(),
+        );
+    }
     if plan.trip_times && !plan.udp {
         timed_blocks(plan)?;
     }
@@ -383,6 +389,7 @@ mod tests {
         let lines = [
             "iperf -c H --isochronous=10:1m,0",
             "iperf -c H -u --connect-only",
+            "iperf -c H --connect-only --txdelay-time 1",
             "iperf -c H -F file -u",
             "iperf -c H --bounceback",
             "iperf -c H --permit-key=1",
@@ -416,6 +423,7 @@ mod tests {
         insta::assert_snapshot!(texts.join("\n"), @r"
         iperf: option --isochronous is not supported; `iperf --help` lists those that are
         iperf: --connect-only opens connections, which -u has none of
+        ERROR: Fail because --txdelay-time and --connect-only cannot be applied together
         iperf: -F is served with TCP alone, not with -u
         iperf: option --bounceback is not supported; `iperf --help` lists those that are
         iperf: option --permit-key is not supported; `iperf --help` lists those that are

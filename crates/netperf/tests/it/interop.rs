@@ -186,6 +186,7 @@ fn small_build_agrees(pairing: Pairing) {
 }
 
 #[test]
+#[ignore = "nightly: the full matrix, with amounts"]
 fn the_small_client_agrees_with_the_stock_server() {
     small_build_agrees(Pairing::OursStock);
 }

@@ -271,7 +271,7 @@ fn commands_run(server: impl Fn(&[&str]) -> Iperf2Server) {
         let options: &[&str] = if words.contains(&"-u") { &["-u"] } else { &[] };
         // Less time than in the manual.
         let mut words = words.clone();
-        words.extend(["-t", "0.5"]);
+        words.extend(["-t", "0.2"]);
         let done = link.run(&server(options), &words);
         assert!(done.stdout.contains("[  1] 0.0000-"), "{}", done.stdout);
         ran += 1;

@@ -104,7 +104,7 @@ impl ClientRows {
         }
         let is_enhanced = self.args.enhanced;
         let line = ConnectionLine {
-            device: device_of(stream.local).filter(|_| is_enhanced),
+            device: is_enhanced.then(|| device_of(stream.local)).flatten(),
             descriptor: is_enhanced.then_some(stream.descriptor),
             date: is_enhanced.then(day_and_time),
             ..ConnectionLine::new(id(number, false), (stream.local, stream.remote))
@@ -163,7 +163,7 @@ impl ClientRows {
             },
             no_udp_fin: plan.no_udp_fin || (plan.udp && is_two_way),
             trip_times: plan.trip_times,
-            device: device_of(stream.local).filter(|_| is_enhanced),
+            device: is_enhanced.then(|| device_of(stream.local)).flatten(),
             descriptor: is_enhanced.then(|| stream.socket.as_raw_fd()),
             tos: plan.tos.unwrap_or(0).into(),
             first_window: stream.tcp.as_ref().map(first_window),

@@ -131,7 +131,7 @@ impl Drop for AcceptedStream<'_> {
 pub(crate) struct Iperf2Board {
     args: Iperf2Args,
     state: Mutex<BoardState>,
-    /// Rung when a connection is accepted, and when a direction begins or ends.
+    /// Rung when a connection is accepted, and when a direction begins.
     news: Wakeup,
 }
 

@@ -39,7 +39,7 @@ impl StreamLine<'_> {
             direction: self.way,
             no_udp_fin: self.has(UpperFlags::NO_UDP_FIN) && is_forward,
             trip_times: self.has(UpperFlags::TRIP_TIMES),
-            device: device_of(self.ends.0).filter(|_| is_enhanced),
+            device: is_enhanced.then(|| device_of(self.ends.0)).flatten(),
             descriptor: is_enhanced.then(|| self.socket.as_raw_fd()),
             tos: if self.is_back { 0 } else { tos },
             peer: extension.map(|one| one.version).filter(|_| is_enhanced),

@@ -414,8 +414,5 @@ fn iteration(ran: EndReport, remote: Option<EndResult>, one_way: Option<OneWay>)
 
 /// The pause before the traffic, which a signal ends.
 fn wait(pause: Duration) {
-    let until = clock::now().plus(pause);
-    while !until.left().is_zero() && !alarm::stopped_by_user() {
-        netperf_os::wait::sleep(until.left());
-    }
+    let _is_over = clock::sleep_until(clock::now().plus(pause));
 }

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use netperf_iperf2::options::Iperf2Args;
-use netperf_measure::clock::{self, Moment};
+use netperf_measure::clock;
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction};
 use netperf_os::resolve::{Want, resolve};
 use netperf_os::{Type, alarm, wait};
@@ -133,7 +133,7 @@ fn connect_again(
         let is_due = match (args.interval, args.plan.amount) {
             (Some(every), Iperf2Amount::Time(limit)) => {
                 let at = every.saturating_mul(number);
-                at < limit && waits_until(begin.plus(at))
+                at < limit && clock::sleep_until(begin.plus(at))
             }
             _ => number < connections,
         };
@@ -146,21 +146,6 @@ fn connect_again(
         }
     }
     ExitCode::SUCCESS
-}
-
-/// Waits until a moment. Returns false if the user stops the program before.
-fn waits_until(moment: Moment) -> bool {
-    loop {
-        let left = moment.left();
-        if alarm::stopped_by_user() {
-            return false;
-        }
-        if left.is_zero() {
-            return true;
-        }
-        // A signal just before the sleep does not end it.
-        wait::sleep(left.min(Duration::from_secs(1)));
-    }
 }
 
 /// Follows a test while it runs.

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use netperf_os::ticks;
+use netperf_os::{alarm, ticks, wait};
 
 /// A moment of the monotonic clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -138,6 +138,24 @@ impl Moment {
     #[must_use]
     pub fn left(self) -> Duration {
         self.since(now())
+    }
+}
+
+/// Longest sleep between two looks whether the user stops the program.
+const LONGEST_SLEEP: Duration = Duration::from_secs(1);
+
+/// Sleeps until a moment. Returns false if the user stops the program before.
+pub fn sleep_until(moment: Moment) -> bool {
+    loop {
+        if alarm::stopped_by_user() {
+            return false;
+        }
+        let left = moment.left();
+        if left.is_zero() {
+            return true;
+        }
+        // A signal just before the sleep does not end it.
+        wait::sleep(left.min(LONGEST_SLEEP));
     }
 }
 

@@ -16,8 +16,8 @@ use netperf_iperf2::messages::WireTime;
 use netperf_iperf2::options::Iperf2Args;
 use netperf_iperf2::rows::FirstWindow;
 use netperf_iperf2::rows::enhanced::SenderState;
+use netperf_measure::clock;
 use netperf_measure::send_queue::SendQueue;
-use netperf_measure::{clock, host};
 use netperf_os::io::send;
 use netperf_os::net::addresses;
 use netperf_os::{Domain, Protocol, Socket, Type, process, tcp};
@@ -101,11 +101,6 @@ pub fn day_and_time_of(time: Duration) -> String {
     date.get(..19).unwrap_or(&date).to_owned()
 }
 
-/// The interface of an address of this host, for the line of a connection.
-pub fn device_of(address: SocketAddr) -> Option<String> {
-    host::interface_of(address.ip().to_canonical())
-}
-
 /// Local time of day: `YYYYMMDDHHMMSS`, with milliseconds behind a point if asked for.
 pub fn stamp(enhanced: bool) -> String {
     let now = clock::since_epoch();
@@ -140,12 +135,12 @@ pub fn acknowledged(fd: BorrowedFd<'_>, longest: Duration, stop: &AtomicBool) ->
     let begin = clock::now();
     let mut queue = SendQueue::new(fd);
     while let Some(1..) = queue.look() {
-        let is_over = begin.elapsed() >= longest || queue.moved().elapsed() >= STALLED;
+        let waited = begin.elapsed();
+        let is_over = waited >= longest || queue.moved().elapsed() >= STALLED;
         if is_over || stop.load(Ordering::Relaxed) {
             break;
         }
-        let part = begin.elapsed() / LOOK_PART;
-        netperf_os::wait::sleep(part.clamp(LOOKS.0, LOOKS.1));
+        netperf_os::wait::sleep((waited / LOOK_PART).clamp(LOOKS.0, LOOKS.1));
     }
     begin.elapsed()
 }

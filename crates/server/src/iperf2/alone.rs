@@ -267,9 +267,9 @@ fn watch(shared: &Iperf2Shared, is_idle: impl Fn() -> bool, is_over: impl Fn() -
         if due.is_none() && is_idle() {
             let left = shared.until.map_or(IDLE, Moment::left);
             let _signalled = ready(news.as_fd(), Interest::Read, left.min(IDLE).max(LOOK));
-            continue;
+        } else {
+            sleep(due.map_or(LOOK, |due| due.left().min(LOOK)));
         }
-        sleep(due.map_or(LOOK, |due| due.left().min(LOOK)));
     }
 }
 

@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use netperf_iperf2::rows::{ConnectingHead, ConnectionLine, ListeningHead, figures_of, id};
 use netperf_measure::clock;
+use netperf_measure::host::interface_of;
 use netperf_model::iperf2::Iperf2Direction;
+use netperf_model::units::whole_seconds;
 use netperf_os::Socket;
 use netperf_os::sockopt::{self, IntOption};
-use netperf_program::iperf2::{day_and_time, day_and_time_of, device_of, first_window};
+use netperf_program::iperf2::{day_and_time, day_and_time_of, first_window};
 use netperf_program::output::out;
 
 use super::ClientRows;
@@ -104,7 +106,9 @@ impl ClientRows {
         }
         let is_enhanced = self.args.enhanced;
         let line = ConnectionLine {
-            device: is_enhanced.then(|| device_of(stream.local)).flatten(),
+            device: is_enhanced
+                .then_some(stream.local.ip())
+                .and_then(interface_of),
             descriptor: is_enhanced.then_some(stream.descriptor),
             date: is_enhanced.then(day_and_time),
             ..ConnectionLine::new(id(number, false), (stream.local, stream.remote))
@@ -163,7 +167,9 @@ impl ClientRows {
             },
             no_udp_fin: plan.no_udp_fin || (plan.udp && is_two_way),
             trip_times: plan.trip_times,
-            device: is_enhanced.then(|| device_of(stream.local)).flatten(),
+            device: is_enhanced
+                .then_some(stream.local.ip())
+                .and_then(interface_of),
             descriptor: is_enhanced.then(|| stream.socket.as_raw_fd()),
             tos: plan.tos.unwrap_or(0).into(),
             first_window: stream.tcp.as_ref().map(first_window),
@@ -187,12 +193,13 @@ impl ClientRows {
         if left.is_zero() {
             return;
         }
-        let seconds = left.as_secs() + u64::from(left.subsec_nanos() > 0);
+        let left = whole_seconds(left);
         let now = Duration::from_secs(now.as_secs());
         out(&format!(
-            "{} Client traffic to start in {seconds} seconds at {} current time is {} (UTC)\n",
+            "{} Client traffic to start in {} seconds at {} current time is {} (UTC)\n",
             id(number, false),
-            day_and_time_of(now + Duration::from_secs(seconds)),
+            left.as_secs(),
+            day_and_time_of(now + left),
             day_and_time_of(now),
         ));
     }

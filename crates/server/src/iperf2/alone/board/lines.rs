@@ -5,8 +5,9 @@ use std::os::fd::{AsFd as _, AsRawFd as _};
 
 use netperf_iperf2::messages::{ClientHeader, ServerReport, UpperFlags};
 use netperf_iperf2::rows::{ConnectionLine, ReportRow, figures_of, id};
+use netperf_measure::host::interface_of;
 use netperf_os::{Socket, tcp};
-use netperf_program::iperf2::{day_and_time, device_of, first_window};
+use netperf_program::iperf2::{day_and_time, first_window};
 use netperf_program::output::out;
 
 use super::Iperf2Board;
@@ -39,7 +40,9 @@ impl StreamLine<'_> {
             direction: self.way,
             no_udp_fin: self.has(UpperFlags::NO_UDP_FIN) && is_forward,
             trip_times: self.has(UpperFlags::TRIP_TIMES),
-            device: is_enhanced.then(|| device_of(self.ends.0)).flatten(),
+            device: is_enhanced
+                .then_some(self.ends.0.ip())
+                .and_then(interface_of),
             descriptor: is_enhanced.then(|| self.socket.as_raw_fd()),
             tos: if self.is_back { 0 } else { tos },
             peer: extension.map(|one| one.version).filter(|_| is_enhanced),

@@ -172,9 +172,9 @@ fn streamed(count: usize) -> u64 {
 }
 
 #[test]
-fn the_cells_of_thirty_agents_are_streamed_in_little_memory() {
+fn the_cells_of_sixty_agents_are_streamed_in_little_memory() {
     let _slot = machine::slot();
-    let memory = streamed(30);
+    let memory = streamed(60);
     note(&format!("{memory} bytes"));
     assert!(memory <= 48 << 20, "{memory} bytes");
 }

@@ -220,7 +220,7 @@ fn threat_model_every_request_with_absurd_values_is_survived() {
     for test in TESTS {
         let whole = request(&["-t", test, "-l", "1"]);
         for word in 1..FRAME_LEN / 4 {
-            if dice.roll(12) == 0 {
+            if dice.roll(6) == 0 {
                 target.hit(&with_word(&whole, word, ABSURD[dice.below(ABSURD.len())]));
             }
         }

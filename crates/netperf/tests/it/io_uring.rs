@@ -323,7 +323,7 @@ fn a_stock_netserver_is_asked_for_none_of_it() {
 fn trials_pick_a_method_for_each_end_and_the_output_says_which() {
     let server = ours!().serve_with_rings();
     let methods = ["blocking", "poll", "epoll", "uring"];
-    for test in ["TCP_MAERTS", "UDP_RR"] {
+    for test in ["TCP_RR", "TCP_MAERTS", "UDP_STREAM"] {
         let values = measured(&server, HERE, &["-t", test, "--io", "auto"], &[]);
         for end in ["LOCAL_IO_METHOD", "REMOTE_IO_METHOD"] {
             assert!(methods.contains(&values.text(end)), "{values:?}");

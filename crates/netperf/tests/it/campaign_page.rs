@@ -9,7 +9,7 @@ use netperf_campaign::plan::CampaignPlan;
 use netperf_testkit::{Browser, Invocation, Scratch, ours};
 use serde_json::json;
 
-use crate::report::{BACKGROUND, DARK, LIGHT, Pictures, keep};
+use crate::report::{BACKGROUND, DARK, LIGHT, keep};
 
 const HOSTS: usize = 64;
 /// A slow sender, a slow path, and a member that was lost.
@@ -147,6 +147,13 @@ fn the_page_of_sixty_four_hosts_fits_a_screen_and_needs_no_network() {
 fn the_page_of_sixty_four_hosts_fits_a_screen_by_day_and_by_night() {
     let windows = [("light", false, LIGHT), ("dark", true, DARK)];
     page_fits_in(&windows, Pictures::Kept);
+}
+
+/// True if a test keeps pictures of its pages, which take as long as the rest of it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pictures {
+    Kept,
+    NotTaken,
 }
 
 fn page_fits_in(windows: &[(&str, bool, &str)], pictures: Pictures) {

@@ -37,18 +37,17 @@ fn makes_sense(values: &Values, whose: &str) {
 
 #[test]
 fn both_ends_measure_with_the_method_that_netperf_asks_for() {
-    let _slot = machine::slot();
     both_ends_measure("procstat", "S");
 }
 
 #[test]
 #[ignore = "nightly: the looper keeps all processors busy"]
 fn both_ends_measure_with_the_looper_that_netperf_asks_for() {
-    let _slot = machine::slot();
     both_ends_measure("looper", "L");
 }
 
 fn both_ends_measure(method: &str, letter: &str) {
+    let _slot = machine::slot();
     let server = ours!().serve();
     let values = measured(&ours!(), &server, &["-c", "-C", "--cpu-method", method]);
     for whose in ["LOCAL", "REMOTE"] {

@@ -6,7 +6,7 @@ use std::path::Path;
 use netperf_testkit::{Invocation, Scratch, congestion, eventually, server::on_free_port};
 use serde_json::Value;
 
-use super::iperf2_served::{PATIENCE, Served, distinct, link};
+use super::iperf2_served::{PATIENCE, Served, distinct, link, with_part_of};
 
 /// Ends of transcripts that are not compared, and why.
 const DIFFERENT: [(&str, &str, &str); 1] = [(
@@ -33,15 +33,7 @@ fn words(case: &Value, key: &str, ports: [&str; 2]) -> Vec<String> {
 
 /// Words with half the times and intervals of a transcript, whose figures are masked.
 fn in_half_the_time(words: Vec<String>) -> Vec<String> {
-    let mut is_time = false;
-    let half = |word: String| {
-        let was_time = std::mem::replace(&mut is_time, ["-t", "-i"].contains(&word.as_str()));
-        match word.parse::<f64>() {
-            Ok(seconds) if was_time => (seconds / 2.0).to_string(),
-            _ => word,
-        }
-    };
-    words.into_iter().map(half).collect()
+    with_part_of(words, &["-t", "-i"], 2.0)
 }
 
 /// Runs both ends, and returns what differs.

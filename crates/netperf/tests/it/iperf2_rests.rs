@@ -7,7 +7,7 @@ use netperf_testkit::{
     Invocation, Scratch, SimLink, SimProcess, Simulation, server::free_port, sim,
 };
 
-use super::iperf2_served::{PATIENCE, Served, link, stock};
+use super::iperf2_served::{PATIENCE, Served, link, stock, with_part_of};
 
 /// How fast a test goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,12 +37,8 @@ impl RestPace {
 
     /// Options of a case with its time at this pace.
     fn timed(self, options: &str) -> String {
-        let mut words: Vec<String> = options.split(' ').map(str::to_owned).collect();
-        if let Some(at) = words.iter().position(|word| word == "-t") {
-            let seconds: f64 = words[at + 1].parse().expect("seconds");
-            words[at + 1] = (seconds * self.every() / Self::Real.every()).to_string();
-        }
-        words.join(" ")
+        let words = options.split(' ').map(str::to_owned).collect();
+        with_part_of(words, &["-t"], Self::Real.every() / self.every()).join(" ")
     }
 }
 

@@ -83,6 +83,19 @@ fn listens(running: &mut Running, port: u16, options: &[&str]) -> bool {
     !running.ended()
 }
 
+/// Words in which the times behind these options are divided.
+pub(super) fn with_part_of(words: Vec<String>, options: &[&str], by: f64) -> Vec<String> {
+    let mut is_time = false;
+    let part = |word: String| {
+        let was_time = std::mem::replace(&mut is_time, options.contains(&word.as_str()));
+        match word.parse::<f64>() {
+            Ok(seconds) if was_time => (seconds / by).to_string(),
+            _ => word,
+        }
+    };
+    words.into_iter().map(part).collect()
+}
+
 /// The distinct lines, which threads print in any order, masked, without those that contain one of
 /// these texts.
 pub(crate) fn distinct(text: &str, left_out: &[&str]) -> Vec<String> {

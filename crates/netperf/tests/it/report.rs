@@ -86,19 +86,10 @@ fn visit(browser: &Browser, address: &str, (name, width, dark): (&str, u32, bool
     assert_eq!(browser.script(FAULTS), json!([]), "{name}");
 }
 
-/// True if a test keeps pictures of its pages, which take as long as the rest of it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pictures {
-    Kept,
-    NotTaken,
-}
-
 /// Leaves the page, which has complained of nothing and asked for nothing else.
 #[track_caller]
-fn leave(browser: &Browser, address: &str, (name, pictures): (&str, Pictures)) {
-    if pictures == Pictures::Kept {
-        keep(&format!("{name}.png"), &browser.picture());
-    }
+fn leave(browser: &Browser, address: &str, name: &str) {
+    keep(&format!("{name}.png"), &browser.picture());
     assert_eq!(browser.console(), [""; 0], "{name}");
     assert_eq!(browser.requests(), [address], "{name}");
 }
@@ -160,7 +151,7 @@ fn the_page_of_real_runs_is_in_order_in_windows_of_every_width() {
         let columns = columns.as_str().unwrap_or_default().split(' ').count();
         assert_eq!(columns, if width < 1200 { 1 } else { 2 }, "{name}");
         assert_eq!(browser.script(ENLARGED), json!([]), "{name}");
-        leave(&browser, &address, (name, Pictures::Kept));
+        leave(&browser, &address, name);
     }
 }
 
@@ -286,7 +277,7 @@ fn runs_that_went_on_until_they_were_known_have_a_card_in_every_window() {
             assert!(said.contains(words), "{name}: {words} in {said}");
         }
         let name = format!("until-{name}");
-        leave(&browser, &address, (&name, Pictures::Kept));
+        leave(&browser, &address, &name);
     }
 }
 
@@ -318,7 +309,7 @@ fn the_page_of_a_sweep_is_in_order_by_day_by_night_and_in_a_hand() {
         for (name, width, dark) in [("light", 1000, false), ("narrow-dark", narrow, true)] {
             let name = format!("sweep-{page}-{name}");
             visit(&browser, &address, (&name, width, dark));
-            leave(&browser, &address, (&name, Pictures::Kept));
+            leave(&browser, &address, &name);
         }
     }
 }
@@ -359,7 +350,7 @@ fn every_kind_of_file_makes_a_page_in_which_nothing_overlaps_in_any_window() {
         let address = format!("file://{}/{page}.html", folder.path().display());
         let name = format!("{page}-{width}");
         visit(&browser, &address, (&name, width, dark));
-        leave(&browser, &address, (&name, Pictures::Kept));
+        leave(&browser, &address, &name);
     }
 }
 

@@ -80,12 +80,18 @@ struct Bounded {
 
 impl Arrivals {
     /// The bytes that arrived from `begin` on for `length`, both in nanoseconds by netperf's
-    /// clock. `None` without samples, and if samples are too far apart to tell.
+    /// clock. `None` without samples, and if samples are farther apart than `farthest`, nanoseconds.
     #[must_use]
-    pub fn within(&self, begin: u64, length: u64, clock: MonotonicOffset) -> Option<ArrivedAmount> {
+    pub fn within(
+        &self,
+        begin: u64,
+        length: u64,
+        farthest: u64,
+        clock: MonotonicOffset,
+    ) -> Option<ArrivedAmount> {
         let begin = i128::from(begin) + clock.nanos;
-        let from = self.until(begin, length, clock.error)?;
-        let to = self.until(begin + i128::from(length), length, clock.error)?;
+        let from = self.until(begin, farthest, clock.error)?;
+        let to = self.until(begin + i128::from(length), farthest, clock.error)?;
         let amount = (to.amount - from.amount).max(0.0);
         let (low, high) = (to.low - from.high, to.high - from.low);
         let error = (high - amount).max(amount - low).max(0.0);
@@ -96,9 +102,9 @@ impl Arrivals {
     }
 
     /// Bytes until an instant of netserver's clock that is known with this error. Between two
-    /// samples the count is interpolated, if they are not farther apart than a quarter of
-    /// the length or nothing arrived between them.
-    fn until(&self, at: i128, length: u64, error: u64) -> Option<Bounded> {
+    /// samples the count is interpolated, if they are not farther apart than `farthest` or nothing
+    /// arrived between them.
+    fn until(&self, at: i128, farthest: u64, error: u64) -> Option<Bounded> {
         let nanos = |sample: &ArrivalSample| i128::from(sample.nanos);
         let neighbours = |at: i128| {
             let until = self.samples.partition_point(|sample| nanos(sample) <= at);
@@ -113,7 +119,7 @@ impl Arrivals {
         let (before, after) = neighbours(at)?;
         let gap = after.nanos.saturating_sub(before.nanos);
         let arrived = after.bytes.saturating_sub(before.bytes);
-        if arrived > 0 && gap > length / 4 {
+        if arrived > 0 && gap > farthest {
             return None;
         }
         let past = u64::try_from(at - nanos(before)).unwrap_or(0).min(gap);
@@ -231,10 +237,12 @@ mod tests {
             nanos: 2_000_000,
             error: 0,
         };
-        let amount = arrivals().within(500_000, 10_000_000, clock).unwrap();
+        let amount = arrivals()
+            .within(500_000, 10_000_000, 2_500_000, clock)
+            .unwrap();
         assert_eq!(amount.bytes, 8500);
         assert_eq!(amount.error, Some(500));
-        let all = arrivals().within(0, 30_000_000, MonotonicOffset::default());
+        let all = arrivals().within(0, 30_000_000, 7_500_000, MonotonicOffset::default());
         assert_eq!(
             all.map(|all| (all.bytes, all.error)),
             Some((10_000, Some(0)))
@@ -244,10 +252,22 @@ mod tests {
     #[test]
     fn samples_that_are_far_apart_do_not_tell() {
         let clock = MonotonicOffset::default();
-        assert_eq!(arrivals().within(2_500_000, 3_000_000, clock), None);
+        assert_eq!(
+            arrivals().within(2_500_000, 3_000_000, 750_000, clock),
+            None
+        );
+        assert!(
+            arrivals()
+                .within(2_500_000, 100_000, 9_000_000, clock)
+                .is_some()
+        );
         // Nothing arrives there.
-        assert!(arrivals().within(12_500_000, 5_000_000, clock).is_some());
-        assert_eq!(Arrivals::default().within(0, 1, clock), None);
+        assert!(
+            arrivals()
+                .within(12_500_000, 5_000_000, 1_250_000, clock)
+                .is_some()
+        );
+        assert_eq!(Arrivals::default().within(0, 1, 0, clock), None);
     }
 
     #[test]
@@ -256,7 +276,7 @@ mod tests {
             nanos: 0,
             error: 1_000_000,
         };
-        let amount = arrivals().within(0, 10_000_000, clock).unwrap();
+        let amount = arrivals().within(0, 10_000_000, 2_500_000, clock).unwrap();
         assert_eq!((amount.bytes, amount.error), (9000, Some(1000)));
     }
 

@@ -1,5 +1,6 @@
 //! Data that arrived at netserver in parts of the run.
 
+use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
@@ -8,6 +9,7 @@ use netperf_model::{
     ArrivalSample, Arrivals, ArrivedAmount, Feature, Flows, Interim, Iteration, MonotonicOffset,
     TestPlan, Warning,
 };
+use netperf_os::tcp;
 use netperf_program::output::Failure;
 use netperf_session::{SessionError, offer};
 
@@ -19,8 +21,12 @@ const WHY: &str = "the amount that arrived in the measured time is unknown: a ne
 
 /// Number of readings of netserver's clock.
 const READINGS: usize = 16;
-/// Time after which no further reading is begun.
+/// The least number where the kernel does not tell how long a round trip takes.
+const FEW: usize = 4;
+/// Time after which no further reading is begun, and that where each one so far took a
+/// retransmission.
 const LONGEST: Duration = Duration::from_millis(300);
+const LONGEST_WITH_LOSS: Duration = Duration::from_secs(3);
 /// The most that two clocks drift apart: one nanosecond in this many.
 const DRIFT: u64 = 30_000;
 
@@ -54,17 +60,29 @@ impl TestRun<'_> {
             return Ok(None);
         };
         let begun = clock::now();
-        let mut readings = Vec::with_capacity(READINGS);
-        while readings.len() < READINGS && (readings.is_empty() || begun.elapsed() < LONGEST) {
+        let mut readings: Vec<(u64, u64, u64)> = Vec::with_capacity(READINGS);
+        let mut longest = LONGEST;
+        while readings.len() < READINGS && (readings.is_empty() || begun.elapsed() < longest) {
             let before = clock::now().nanos();
             let Some(there) = talk.clock().map_err(|error| failure::session(&error))? else {
                 let malformed = "no reading of netserver's clock".to_owned();
                 return Err(failure::session(&SessionError::Malformed(malformed)));
             };
             readings.push((before, there, clock::now().nanos()));
+            let took = readings.iter().map(|(before, _, after)| after - before);
+            let best = took.min().unwrap_or_default();
+            let least = least_round_trip(talk.link().fd());
+            let all_late = least.map_or(readings.len() < FEW, |least| best > least * 2);
+            longest = if all_late { LONGEST_WITH_LOSS } else { LONGEST };
         }
         Ok(MonotonicOffset::of(readings).map(|offset| MeasuredOffset { offset, at: begun }))
     }
+}
+
+/// The shortest round trip of a connection that the kernel has seen, nanoseconds.
+fn least_round_trip(control: BorrowedFd<'_>) -> Option<u64> {
+    let micros = tcp::detail(control).ok()?.min_rtt?;
+    Some(u64::from(micros) * 1000)
 }
 
 /// Warning for a part of a run in which the arrived amount is unknown.
@@ -156,9 +174,11 @@ pub(super) fn cut(
     let (Some(sessions), Some(offset)) = (sessions, offset.map(MeasuredOffset::now)) else {
         return;
     };
-    let within = |begin, length| {
-        let each = sessions.iter().map(|one| one.within(begin, length, offset));
-        let each: Option<Vec<ArrivedAmount>> = each.collect();
+    let within = |begin, length, farthest| {
+        let each = sessions.iter();
+        let each: Option<Vec<ArrivedAmount>> = each
+            .map(|one| one.within(begin, length, farthest, offset))
+            .collect();
         each?.into_iter().reduce(ArrivedAmount::plus)
     };
     let nanos = |seconds: f64| {
@@ -166,13 +186,18 @@ pub(super) fn cut(
         u64::try_from(length.as_nanos()).unwrap_or(u64::MAX)
     };
     if let Some(window) = many.and_then(|flows| flows.window.as_mut()) {
-        let arrived = within(window.begin_nanos, nanos(window.seconds));
+        let length = nanos(window.seconds);
+        let arrived = within(window.begin_nanos, length, length / 4);
         window.arrived = arrived.or(window.arrived);
     }
+    // Their amounts are printed without an error: edges that may be off by much tell nothing. What is
+    // left of the last one may be short.
+    let whole = intervals.iter().map(|one| nanos(one.seconds)).max();
+    let farthest = whole.unwrap_or_default() / 4;
     for interval in intervals {
         let length = nanos(interval.seconds);
         let begin = interval.ended_nanos.saturating_sub(length);
-        let arrived = within(begin, length);
+        let arrived = within(begin, length, farthest).filter(|_| offset.error <= farthest);
         interval.arrived = arrived.map(|arrived| arrived.bytes);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -104,6 +104,18 @@ static TRIED: AtomicU32 = AtomicU32::new(0);
 pub fn on_free_port<T>(start: impl FnMut(u16) -> Option<T>) -> Option<T> {
     let mut ports = std::iter::repeat_with(free_port).take(4);
     ports.find_map(start)
+}
+
+/// A listener and a socket for datagrams at the same port of 127.0.0.1.
+///
+/// # Panics
+/// When no port is free.
+pub fn both_at_one_port() -> (TcpListener, UdpSocket) {
+    let both = on_free_port(|port| {
+        let at = (Ipv4Addr::LOCALHOST, port);
+        Some((TcpListener::bind(at).ok()?, UdpSocket::bind(at).ok()?))
+    });
+    both.expect("a free port")
 }
 
 /// A port that is free for TCP and UDP, in both families, even without `SO_REUSEADDR`: no program had

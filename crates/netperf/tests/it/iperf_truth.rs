@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use netperf_measure::clock;
-use netperf_testkit::server::free_port;
+use netperf_testkit::server::{both_at_one_port, free_port};
 use netperf_testkit::{Finished, Invocation, Netserver, Place, Running, ours, require};
 use serde_json::Value;
 
@@ -91,9 +91,8 @@ struct Relay {
 
 impl Relay {
     fn start(server: u16, faults: Faults, back: bool, reader: Reader) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
+        let (listener, flow) = both_at_one_port();
         let at = listener.local_addr().expect("an address");
-        let flow = UdpSocket::bind(at).expect("the same port for datagrams");
         let transits = Transits::default();
         let kept = Arc::clone(&transits);
         std::thread::spawn(move || accept(&listener, server));

@@ -5,11 +5,12 @@
 
 use std::fs::Permissions;
 use std::io::{ErrorKind, Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
+use std::net::{Shutdown, TcpStream, UdpSocket};
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
 use netperf_model::Token;
+use netperf_testkit::server::{both_at_one_port, on_free_port};
 use netperf_testkit::{
     BehindNat, Finished, Invocation, LoopbackOnly, Netserver, Place, Programs, Scratch, eventually,
     is_closed, ours, require,
@@ -173,8 +174,7 @@ fn one_port_refuses_tests_that_need_more() {
 /// A port that is free for TCP and that this socket has for UDP.
 fn taken_by_udp(host: &str) -> (UdpSocket, String) {
     // Another process may have it for UDP, so a few are tried.
-    let mut ports = std::iter::repeat_with(netperf_testkit::server::free_port).take(4);
-    let taken = ports.find_map(|port| Some((UdpSocket::bind((host, port)).ok()?, port)));
+    let taken = on_free_port(|port| Some((UdpSocket::bind((host, port)).ok()?, port)));
     let (socket, port) = taken.expect("a free port");
     (socket, port.to_string())
 }
@@ -495,9 +495,8 @@ fn stock_clients_beside(network: &BehindNat, server: &Netserver) {
 /// A way to netserver where datagrams are swallowed, and the second connection, that for
 /// data, waits for so long.
 fn detour(server: &Netserver, data_after: Duration) -> (u16, UdpSocket) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (listener, hole) = both_at_one_port();
     let port = listener.local_addr().unwrap().port();
-    let hole = UdpSocket::bind(("127.0.0.1", port)).unwrap();
     hole.set_read_timeout(Some(Duration::from_secs(20)))
         .unwrap();
     let beyond = server.port();

@@ -102,8 +102,9 @@ campaign-scale:
 # Run the tests of the crates with property tests, with new random cases.
 [no-exit-message]
 properties:
-    PROPTEST_CASES=512 cargo test -p netperf-cli -p netperf-engine -p netperf-iperf2 -p netperf-measure \
-        -p netperf-report -p netperf-session -p netperf-web -p netperf-wire
+    PROPTEST_CASES=512 PROPTEST_RNG_SEED=$(od -An -N4 -tu4 /dev/urandom | tr -d ' ') cargo test \
+        -p netperf-arguments -p netperf-cli -p netperf-engine -p netperf-iperf2 -p netperf-measure \
+        -p netperf-model -p netperf-report -p netperf-session -p netperf-web -p netperf-wire
 
 # Let tests find small changes (mutants) of the code that differs from BASE; .ci/mutants says which.
 [no-exit-message]

@@ -89,7 +89,7 @@ pub(super) fn failure(
     let is_late = || runs.iter().any(|run| comes_late(plan, run));
     let is_elsewhere = || elsewhere::explanation(plan).is_some() || plan.remote.one_port;
     let is_closed = blocked::closed_meanwhile(around.answered, 0, "").is_some();
-    if is_closed || has_connection(plan) || is_dropped() || is_late() || is_elsewhere() {
+    if is_closed || had_connection(plan, runs) || is_dropped() || is_late() || is_elsewhere() {
         return Some(cause);
     }
     Some(format!("{cause}: {}", blocked::advice(plan)))
@@ -160,7 +160,7 @@ pub(super) fn cause(
         ));
     }
     let longest = runs.iter().map(|run| run.elapsed).fold(0.0, f64::max);
-    if has_connection(plan) {
+    if had_connection(plan, runs) {
         return Some(format!(
             "{what} within {longest:.2} s, though the connection stands: the test was too short \
              for this path or these hosts, or the path loses all packets of this size"
@@ -266,6 +266,16 @@ fn goes_over_connections(plan: &TestPlan) -> bool {
 /// Returns true if the test has a connection from its beginning on, which no firewall blocks.
 fn has_connection(plan: &TestPlan) -> bool {
     goes_over_connections(plan) && !plan.flow.connects
+}
+
+/// Returns true if no firewall blocked the connections of these runs: there was one from the
+/// beginning on, or what netperf sent over one arrived.
+fn had_connection(plan: &TestPlan, runs: &[Iteration]) -> bool {
+    let arrived = |run: &Iteration| {
+        let remote = run.remote.as_ref();
+        remote.is_some_and(|end| end.tally.bytes_received > 0)
+    };
+    has_connection(plan) || goes_over_connections(plan) && runs.iter().any(arrived)
 }
 
 /// Data that arrived in none of the runs.
@@ -437,6 +447,15 @@ mod tests {
             );
             assert!(!text.contains("too short"), "{text}");
         }
+        // A request came through a connection, and the response was lost for the rest of the time.
+        let crr = plan("netperf -H a -t TCP_CRR");
+        let arrived = [run(sent(1), Some(1))];
+        let text = failure(&crr, &hosts, &agreed, &arrived, Surroundings::default());
+        let text = text.expect("a reason");
+        assert!(
+            text.contains("though the connection stands") && !text.contains("firewall"),
+            "{text}"
+        );
         // Neither a lost packet nor a busy host is told from a firewall in so short a time.
         let mut brief = run(sent(9), Some(0));
         brief.elapsed = 0.05;

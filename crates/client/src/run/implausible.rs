@@ -40,6 +40,35 @@ pub(super) fn cut_short(plan: &TestPlan, run: &Iteration) -> Option<Warning> {
     })
 }
 
+/// Part of its time by which a run is so much shorter that its rate is doubtful.
+const SHORTER: f64 = 0.1;
+
+/// Warning about datagrams that netserver had begun to send long before its answer arrived, which took
+/// so many seconds.
+pub(super) fn begun_late(plan: &TestPlan, run: &Iteration, answered: f64) -> Option<Warning> {
+    let Limit::Time(time) = plan.limit else {
+        return None;
+    };
+    let flow = plan.flow;
+    let only_receives = flow.receives && !flow.sends && !flow.counts_transactions();
+    let datagrams = only_receives && !plan.transport.row().reliable && plan.peer.is_none();
+    let (wanted, timed) = (time.as_secs_f64(), run.timed());
+    let missing = wanted - timed;
+    let is_late = missing > wanted * SHORTER && answered > missing;
+    // A warm-up has it.
+    let waited = match run.window() {
+        Some(_) => "",
+        None => ", in which what had waited in netperf's socket counts",
+    };
+    (datagrams && plan.until.is_none() && is_late).then(|| {
+        Warning::Imprecise(format!(
+            "netserver had sent for {missing:.1} s when its answer to the request arrived, which may \
+             have been lost on the way: {timed:.2} of {wanted:.2} s are measured{waited}: run the \
+             test again"
+        ))
+    })
+}
+
 fn of_run(plan: &TestPlan, run: &Iteration) -> Option<Warning> {
     let many = plan.many.as_ref();
     // Counts of a part of the run do not begin with the same byte at both ends.
@@ -91,6 +120,36 @@ mod tests {
             one_way: None,
         };
         doubt(&plan(&format!("netperf -H a {words}")), &[run]).is_some()
+    }
+
+    #[test]
+    fn datagrams_that_came_before_netperf_knew_of_them_are_told() {
+        let is_told = |words: &str, elapsed, answered| {
+            let run = Iteration {
+                elapsed,
+                paused: 0.0,
+                local: EndResult::default(),
+                remote: None,
+                segment_size: None,
+                cipher: None,
+                tcp: None,
+                many: None,
+                one_way: None,
+            };
+            begun_late(&plan(&format!("netperf -H a -l 2 {words}")), &run, answered).is_some()
+        };
+        let test = "-t OMNI -- -T udp -d recv";
+        assert!(is_told(test, 0.2, 1.9));
+        assert!(!is_told(test, 1.9, 1.9) && !is_told(test, 2.0, 0.0));
+        // The path lost what is missing.
+        assert!(!is_told(test, 0.2, 0.1));
+        for words in [
+            "-t TCP_MAERTS",
+            "-t UDP_STREAM",
+            "--until 5% -t OMNI -- -T udp -d recv",
+        ] {
+            assert!(!is_told(words, 0.2, 1.9), "{words}");
+        }
     }
 
     #[test]

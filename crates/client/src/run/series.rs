@@ -62,7 +62,9 @@ impl TestRun<'_> {
                 &iteration,
                 now,
             ));
-            let short = implausible::cut_short(plan, &iteration);
+            let answered = self.answered.as_secs_f64();
+            let short = implausible::cut_short(plan, &iteration)
+                .or_else(|| implausible::begun_late(plan, &iteration, answered));
             self.done.iterations.push(iteration);
             if discarded && !warnings.contains(&Warning::QueueDiscarded) {
                 warnings.push(Warning::QueueDiscarded);

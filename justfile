@@ -102,7 +102,7 @@ campaign-scale:
 # Run the tests of the crates with property tests, with new random cases.
 [no-exit-message]
 properties:
-    PROPTEST_CASES=512 PROPTEST_RNG_SEED=$(od -An -N4 -tu4 /dev/urandom | tr -d ' ') cargo test \
+    PROPTEST_CASES=512 PROPTEST_RNG_SEED=$(shuf -i 0-4294967295 -n 1) cargo test \
         -p netperf-arguments -p netperf-cli -p netperf-engine -p netperf-iperf2 -p netperf-measure \
         -p netperf-model -p netperf-report -p netperf-session -p netperf-web -p netperf-wire
 

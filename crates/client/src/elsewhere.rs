@@ -40,7 +40,7 @@ pub(super) fn explanation(plan: &TestPlan) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planned::plan;
+    use crate::planned::{plan, ran};
     use netperf_model::{EndResult, Tally};
 
     fn run(sent: u64, heard: u64) -> Iteration {
@@ -52,17 +52,7 @@ mod tests {
             },
             ..EndResult::default()
         };
-        Iteration {
-            elapsed: 0.5,
-            paused: 0.0,
-            local: tally(sent, 0),
-            remote: Some(tally(0, heard)),
-            segment_size: None,
-            cipher: None,
-            tcp: None,
-            many: None,
-            one_way: None,
-        }
+        ran(0.5, tally(sent, 0), Some(tally(0, heard)))
     }
 
     #[test]

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 use netperf_arguments::command::Notice;
-use netperf_arguments::kind::ValueKind;
+use netperf_arguments::kind::{ValueKind, has_thousands};
 use netperf_arguments::table::Action;
 
 use super::*;
@@ -192,11 +192,12 @@ fn values(kind: ValueKind) -> BoxedStrategy<String> {
         ValueKind::Span => pattern("[0-9]{1,3}(\\.[0-9]{1,3})?").boxed(),
         ValueKind::Rate => pattern("[1-9][0-9]{0,3}(\\.[0-9]{1,3})?[kMG]?(pps)?").boxed(),
         ValueKind::Seed => pattern("[0-9]{1,19}").boxed(),
-        ValueKind::Cpus => pattern("[0-9]{1,3}(-9[0-9]{3})?(,[1-9][0-9]{0,2}){0,2}").boxed(),
+        ValueKind::Cpus => pattern("[0-9]{1,3}(-9[0-9]{3})?(,[0-9]{1,3}){0,2}").boxed(),
         ValueKind::CpusOfEnds => pattern(
-            "([0-9]{1,5}(,(0|[1-9][0-9]{0,4}))?|[0-9]{1,5},|,[0-9]{1,5}|[0-9]{1,2}-9[0-9]{3}|\
+            "([0-9]{1,5}(,[0-9]{1,5})?|[0-9]{1,5},|,[0-9]{1,5}|[0-9]{1,2}-9[0-9]{3}|\
              [0-9]{0,3}:[0-9]{1,3}(,[0-9]{1,3}){0,2})",
         )
+        .prop_filter("no thousands", |text| !has_thousands(text))
         .boxed(),
         ValueKind::Precision => pattern("[1-9](\\.[0-9])?%?(,p[1-9][0-9]?){0,3}").boxed(),
         ValueKind::Percent => pattern("[0-9]{1,2}(\\.[0-9])?%?").boxed(),

@@ -60,23 +60,31 @@ impl TestRun<'_> {
             return Ok(None);
         };
         let begun = clock::now();
-        let mut readings: Vec<(u64, u64, u64)> = Vec::with_capacity(READINGS);
-        let mut longest = LONGEST;
-        while readings.len() < READINGS && (readings.is_empty() || begun.elapsed() < longest) {
+        let mut readings = Vec::with_capacity(READINGS);
+        while reads_again(&readings, begun.elapsed(), talk.link().fd()) {
             let before = clock::now().nanos();
             let Some(there) = talk.clock().map_err(|error| failure::session(&error))? else {
                 let malformed = "no reading of netserver's clock".to_owned();
                 return Err(failure::session(&SessionError::Malformed(malformed)));
             };
             readings.push((before, there, clock::now().nanos()));
-            let took = readings.iter().map(|(before, _, after)| after - before);
-            let best = took.min().unwrap_or_default();
-            let least = least_round_trip(talk.link().fd());
-            let all_late = least.map_or(readings.len() < FEW, |least| best > least * 2);
-            longest = if all_late { LONGEST_WITH_LOSS } else { LONGEST };
         }
         Ok(MonotonicOffset::of(readings).map(|offset| MeasuredOffset { offset, at: begun }))
     }
+}
+
+/// Returns whether the clock is read once more after these readings, which took so long.
+fn reads_again(readings: &[(u64, u64, u64)], elapsed: Duration, control: BorrowedFd<'_>) -> bool {
+    let took = readings.iter().map(|(before, _, after)| after - before);
+    let Some(best) = took.min() else {
+        return true;
+    };
+    let all_late = || {
+        let least = least_round_trip(control);
+        least.map_or(readings.len() < FEW, |least| best > least * 2)
+    };
+    let is_time = elapsed < LONGEST || elapsed < LONGEST_WITH_LOSS && all_late();
+    readings.len() < READINGS && is_time
 }
 
 /// The shortest round trip of a connection that the kernel has seen, nanoseconds.
@@ -175,10 +183,8 @@ pub(super) fn cut(
         return;
     };
     let within = |begin, length, farthest| {
-        let each = sessions.iter();
-        let each: Option<Vec<ArrivedAmount>> = each
-            .map(|one| one.within(begin, length, farthest, offset))
-            .collect();
+        let amount = |one: &&Arrivals| one.within(begin, length, farthest, offset);
+        let each: Option<Vec<ArrivedAmount>> = sessions.iter().map(amount).collect();
         each?.into_iter().reduce(ArrivedAmount::plus)
     };
     let nanos = |seconds: f64| {
@@ -207,7 +213,7 @@ mod tests {
     use netperf_model::{EndResult, Tally};
 
     use super::*;
-    use crate::planned::plan;
+    use crate::planned::{plan, ran};
 
     /// The gap of a run of 2 s whose samples are at these milliseconds with these bytes.
     fn gap(words: &str, samples: &[(u64, u64)]) -> Option<f64> {
@@ -225,17 +231,7 @@ mod tests {
             }),
             ..EndResult::default()
         };
-        let run = Iteration {
-            elapsed: 2.0,
-            paused: 0.0,
-            local: EndResult::default(),
-            remote: Some(remote),
-            segment_size: None,
-            cipher: None,
-            tcp: None,
-            many: None,
-            one_way: None,
-        };
+        let run = ran(2.0, EndResult::default(), Some(remote));
         longest_gap(&plan(&format!("netperf -H a -t UDP_STREAM {words}")), &run)
     }
 

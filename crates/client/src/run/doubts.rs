@@ -48,6 +48,7 @@ pub(super) fn show(doubts: &[Warning]) {
 
 #[cfg(test)]
 mod tests {
+    use crate::planned::ran;
     use netperf_model::{CpuUsage, EndResult, Host};
 
     use super::*;
@@ -75,17 +76,7 @@ mod tests {
             }),
             ..EndResult::default()
         };
-        Iteration {
-            elapsed: 1.0,
-            paused: 0.0,
-            local: end(local),
-            remote: Some(end(remote)),
-            segment_size: None,
-            cipher: None,
-            tcp: None,
-            many: None,
-            one_way: None,
-        }
+        ran(1.0, end(local), Some(end(remote)))
     }
 
     fn said(hosts: &Hosts, runs: &[Iteration]) -> Vec<String> {

@@ -317,7 +317,7 @@ mod tests {
     use std::slice::from_ref;
 
     use super::*;
-    use crate::planned::plan;
+    use crate::planned::{plan, ran};
     use netperf_model::EndResult;
 
     fn run(local: Tally, received_there: Option<u64>) -> Iteration {
@@ -325,22 +325,16 @@ mod tests {
             tally,
             ..EndResult::default()
         };
-        Iteration {
-            elapsed: 2.0,
-            paused: 0.0,
-            local: end(local),
-            remote: received_there.map(|bytes_received| {
+        ran(
+            2.0,
+            end(local),
+            received_there.map(|bytes_received| {
                 end(Tally {
                     bytes_received,
                     ..Tally::default()
                 })
             }),
-            segment_size: None,
-            cipher: None,
-            tcp: None,
-            many: None,
-            one_way: None,
-        }
+        )
     }
 
     fn sent(bytes_sent: u64) -> Tally {

@@ -96,7 +96,7 @@ mod tests {
     use netperf_model::{EndResult, Tally};
 
     use super::*;
-    use crate::planned::plan;
+    use crate::planned::{plan, ran};
     use netperf_measure::contradiction::HELD;
 
     fn is_doubted(words: &str, sent: u64, received: u64) -> bool {
@@ -108,34 +108,14 @@ mod tests {
             },
             ..EndResult::default()
         };
-        let run = Iteration {
-            elapsed: 1.0,
-            paused: 0.0,
-            local: end(sent, 0),
-            remote: Some(end(0, received)),
-            segment_size: None,
-            cipher: None,
-            tcp: None,
-            many: None,
-            one_way: None,
-        };
+        let run = ran(1.0, end(sent, 0), Some(end(0, received)));
         doubt(&plan(&format!("netperf -H a {words}")), &[run]).is_some()
     }
 
     #[test]
     fn datagrams_that_came_before_netperf_knew_of_them_are_told() {
         let is_told = |words: &str, elapsed, answered| {
-            let run = Iteration {
-                elapsed,
-                paused: 0.0,
-                local: EndResult::default(),
-                remote: None,
-                segment_size: None,
-                cipher: None,
-                tcp: None,
-                many: None,
-                one_way: None,
-            };
+            let run = ran(elapsed, EndResult::default(), None);
             begun_late(&plan(&format!("netperf -H a -l 2 {words}")), &run, answered).is_some()
         };
         let test = "-t OMNI -- -T udp -d recv";

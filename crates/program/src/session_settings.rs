@@ -43,16 +43,19 @@ impl SessionSettings {
             file.write_all(key.secret.to_hex().as_bytes())?;
             file.write_all(b"\n")?;
         }
-        file.write_all(&[END])?;
+        // What is no secret is written at once.
+        let mut rest = vec![END];
         if let Some(phrase) = &self.passphrase {
-            file.write_all(b"=")?;
+            file.write_all(&[END, b'='])?;
             file.write_all(phrase.as_str().as_bytes())?;
+        } else {
+            rest.push(END);
         }
-        file.write_all(&[END])?;
         for word in &self.words {
-            file.write_all(word.as_bytes())?;
-            file.write_all(&[END])?;
+            rest.extend_from_slice(word.as_bytes());
+            rest.push(END);
         }
+        file.write_all(&rest)?;
         file.rewind()?;
         Ok(file.into())
     }

@@ -31,6 +31,7 @@ use netperf_daemon::supervisor::Supervisor;
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{Denied, Require};
 use netperf_os::Socket;
+use netperf_os::process;
 use netperf_os::signals::{self, Signal, Signals};
 use netperf_program::output::{FAILED, Failure};
 use netperf_session::server::PASSPHRASE;
@@ -464,15 +465,37 @@ impl AcceptLoop {
 
     /// Logs finished sessions and starts waiting ones.
     fn reap(&mut self) {
-        let mut index = 0;
-        while let Some(session) = self.sessions.get_mut(index) {
-            if let Some(end) = session.ended() {
-                self.close(index, end);
-            } else {
-                index += 1;
+        while let Some(child) = process::ended_child() {
+            let mut sessions = self.sessions.iter();
+            let Some(index) = sessions.position(|one| one.process() == child) else {
+                // A child that is waited for elsewhere may be in front of others.
+                self.close_all_ended();
+                break;
+            };
+            if !self.close_if_ended(index) {
+                break;
             }
         }
         self.begin_waiting();
+    }
+
+    fn close_all_ended(&mut self) {
+        let mut index = 0;
+        while index < self.sessions.len() {
+            if !self.close_if_ended(index) {
+                index += 1;
+            }
+        }
+    }
+
+    /// Returns true if the session had ended.
+    fn close_if_ended(&mut self, index: usize) -> bool {
+        let session = self.sessions.get_mut(index);
+        let end = session.and_then(SessionProcess::ended);
+        if let Some(end) = end {
+            self.close(index, end);
+        }
+        end.is_some()
     }
 
     /// Starts the sessions of waiting clients for which there is a place.

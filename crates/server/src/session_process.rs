@@ -150,6 +150,11 @@ impl SessionProcess {
         self.records.answer(&grant.bytes(number));
     }
 
+    /// Number of the process.
+    pub(super) fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     /// End of the process, if it has ended.
     pub(super) fn ended(&mut self) -> Option<ProcessEnd> {
         match self.child.try_wait() {

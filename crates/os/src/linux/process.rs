@@ -100,6 +100,21 @@ fn wait_for(child: i32, flags: libc::c_int) -> io::Result<Option<libc::c_int>> {
     Ok((ended == child).then_some(status))
 }
 
+/// Number of a child that has ended and that has not been waited for; `None` if there is none.
+#[must_use]
+pub fn ended_child() -> Option<u32> {
+    // SAFETY: zero bytes are a valid `siginfo_t`.
+    let mut ended: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+    // SAFETY: `ended` outlives the call.
+    let answer = unsafe { libc::waitid(libc::P_ALL, 0, &raw mut ended, flags) };
+    // SAFETY: waitid(2) fills the part of a child, or leaves zeros.
+    let child = unsafe { ended.si_pid() };
+    u32::try_from(child)
+        .ok()
+        .filter(|child| answer == 0 && *child != 0)
+}
+
 /// Kills a child (kill(2)) and returns true once it is gone, which may take longer than this call.
 #[must_use]
 pub fn end_child(child: i32) -> bool {

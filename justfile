@@ -89,8 +89,8 @@ campaign-clocks:
 # Without filters also what is judged by rates and times, on a machine that does nothing else.
 [no-exit-message]
 attacks *filters="attacks:: guard::":
-    cargo build --release -p netperf
-    NETPERF_STAND_IN_DIR="$PWD/target/release" cargo test -p netperf --test it \
+    cargo build --profile dist -p netperf
+    NETPERF_STAND_IN_DIR="$PWD/target/dist" cargo test -p netperf --test it \
         -- {{ filters }} --ignored --test-threads=1 --nocapture
 
 # Agree with 500 agents within 5 s, and stream the cells of 1,000 agents, in bounded memory; on an

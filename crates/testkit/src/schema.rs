@@ -3,6 +3,8 @@
 //! A keyword that is not known here is refused rather than passed over, so that a
 //! schema says nothing that is not checked.
 
+use std::fmt;
+
 use serde_json::{Map, Value};
 
 /// Keywords that only explain.
@@ -29,90 +31,101 @@ impl Schema {
     /// Errors of a document, each with its place; nothing when it is valid.
     #[must_use]
     pub fn faults(&self, document: &Value) -> Vec<String> {
-        self.against(&self.0, document, "$")
+        self.faults_at(&self.0, document, "$")
     }
 
     /// The same, against one of its definitions.
     #[must_use]
     pub fn faults_of(&self, definition: &str, value: &Value) -> Vec<String> {
-        self.against(&self.0["$defs"][definition], value, definition)
+        self.faults_at(&self.0["$defs"][definition], value, definition)
     }
 
-    fn against(&self, rules: &Value, value: &Value, place: &str) -> Vec<String> {
+    fn faults_at(&self, rules: &Value, value: &Value, root: &str) -> Vec<String> {
+        let mut faults = Vec::new();
+        let mut note = |fault: &dyn Fn() -> String| faults.push(fault());
+        self.against(rules, value, Place::Root(root), &mut note);
+        faults
+    }
+
+    fn against(&self, rules: &Value, value: &Value, place: Place<'_>, note: Note<'_>) {
         let Some(rules) = rules.as_object() else {
-            return vec![format!("{place}: no schema")];
+            return note(&|| format!("{place}: no schema"));
         };
-        let each = rules
-            .iter()
-            .flat_map(|(keyword, rule)| self.keyword(rules, keyword, rule, value, place));
-        each.collect()
+        for (keyword, rule) in rules {
+            self.keyword(rules, (keyword, rule), value, place, note);
+        }
     }
 
     fn keyword(
         &self,
         rules: &Map<String, Value>,
-        keyword: &str,
-        rule: &Value,
+        (keyword, rule): (&str, &Value),
         value: &Value,
-        place: &str,
-    ) -> Vec<String> {
-        let fault = |right: bool| {
-            let text = || format!("{place}: {value} is against {keyword} {rule}");
-            if right { Vec::new() } else { vec![text()] }
+        place: Place<'_>,
+        note: Note<'_>,
+    ) {
+        let is_right = match keyword {
+            "$ref" => return self.reference(rule, value, place, note),
+            "items" => return self.items(std::iter::repeat(rule), value, place, note),
+            "prefixItems" => return self.items(listed(rule).iter(), value, place, note),
+            "properties" => return self.properties(rule, value, place, note),
+            "required" => return missing(rule, value, place, note),
+            "additionalProperties" => return self.additional((rules, rule), value, place, note),
+            "type" => listed(rule).iter().any(|name| is(value, name)),
+            "const" => value == rule,
+            "enum" => listed(rule).contains(value),
+            "minimum" => value.as_f64() >= rule.as_f64() || !value.is_number(),
+            "anyOf" => self.fitting(rule, value) >= 1,
+            "oneOf" => self.fitting(rule, value) == 1,
+            "minItems" => length(value) >= rule.as_u64() || !value.is_array(),
+            "maxItems" => length(value) <= rule.as_u64() || !value.is_array(),
+            remark if REMARKS.contains(&remark) => true,
+            unknown => return note(&|| format!("{place}: keyword {unknown} is not known")),
         };
-        match keyword {
-            "$ref" => self.reference(rule, value, place),
-            "type" => fault(listed(rule).iter().any(|name| is(value, name))),
-            "const" => fault(value == rule),
-            "enum" => fault(listed(rule).contains(&value)),
-            "minimum" => fault(value.as_f64() >= rule.as_f64() || !value.is_number()),
-            "anyOf" => fault(self.fitting(rule, value, place) >= 1),
-            "oneOf" => fault(self.fitting(rule, value, place) == 1),
-            "items" => self.items(rule, value, place),
-            "prefixItems" => self.prefix_items(rule, value, place),
-            "minItems" => fault(length(value) >= rule.as_u64() || !value.is_array()),
-            "maxItems" => fault(length(value) <= rule.as_u64() || !value.is_array()),
-            "properties" => self.properties(rule, value, place),
-            "required" => missing(rule, value, place),
-            "additionalProperties" => self.additional((rules, rule), value, place),
-            remark if REMARKS.contains(&remark) => Vec::new(),
-            unknown => vec![format!("{place}: keyword {unknown} is not known")],
+        if !is_right {
+            note(&|| format!("{place}: {value} is against {keyword} {rule}"));
         }
     }
 
-    fn reference(&self, rule: &Value, value: &Value, place: &str) -> Vec<String> {
+    fn reference(&self, rule: &Value, value: &Value, place: Place<'_>, note: Note<'_>) {
         let pointer = rule.as_str().and_then(|to| to.strip_prefix('#'));
         match pointer.and_then(|pointer| self.0.pointer(pointer)) {
-            Some(rules) => self.against(rules, value, place),
-            None => vec![format!("{place}: {rule} leads nowhere")],
+            Some(rules) => self.against(rules, value, place, note),
+            None => note(&|| format!("{place}: {rule} leads nowhere")),
         }
     }
 
-    fn fitting(&self, rules: &Value, value: &Value, place: &str) -> usize {
-        let fits = |rules: &&Value| self.against(rules, value, place).is_empty();
-        listed(rules).into_iter().filter(fits).count()
+    /// Number of rules that the value follows.
+    fn fitting(&self, rules: &Value, value: &Value) -> usize {
+        let fits = |rules: &&Value| {
+            let mut fits = true;
+            let mut note = |_: &dyn Fn() -> String| fits = false;
+            self.against(rules, value, Place::Root(""), &mut note);
+            fits
+        };
+        listed(rules).iter().filter(fits).count()
     }
 
-    fn items(&self, rule: &Value, value: &Value, place: &str) -> Vec<String> {
+    /// Each item against its rule.
+    fn items<'r>(
+        &self,
+        rules: impl Iterator<Item = &'r Value>,
+        value: &Value,
+        place: Place<'_>,
+        note: Note<'_>,
+    ) {
         let items = value.as_array().into_iter().flatten().enumerate();
-        let each = items.flat_map(|(at, item)| self.against(rule, item, &format!("{place}[{at}]")));
-        each.collect()
+        for ((at, item), rule) in items.zip(rules) {
+            self.against(rule, item, Place::Item(&place, at), note);
+        }
     }
 
-    fn prefix_items(&self, rules: &Value, value: &Value, place: &str) -> Vec<String> {
-        let items = value.as_array().into_iter().flatten().enumerate();
-        let each = items.zip(listed(rules));
-        each.flat_map(|((at, item), rule)| self.against(rule, item, &format!("{place}[{at}]")))
-            .collect()
-    }
-
-    fn properties(&self, rule: &Value, value: &Value, place: &str) -> Vec<String> {
-        let rules = rule.as_object().into_iter().flatten();
-        let present = rules.filter_map(|(name, rules)| Some((name, rules, value.get(name)?)));
-        let each = present.flat_map(|(name, rules, value)| {
-            self.against(rules, value, &format!("{place}.{name}"))
-        });
-        each.collect()
+    fn properties(&self, rule: &Value, value: &Value, place: Place<'_>, note: Note<'_>) {
+        for (name, rules) in rule.as_object().into_iter().flatten() {
+            if let Some(value) = value.get(name) {
+                self.against(rules, value, Place::Field(&place, name), note);
+            }
+        }
     }
 
     /// Fields that the schema does not name: each follows the rule, and with `false`
@@ -121,23 +134,42 @@ impl Schema {
         &self,
         (rules, rule): (&Map<String, Value>, &Value),
         value: &Value,
-        place: &str,
-    ) -> Vec<String> {
-        let known = |name: &str| {
-            let known = rules.get("properties");
-            known.is_some_and(|known| known.get(name).is_some())
-        };
-        let fields = value.as_object().into_iter().flatten();
-        let others = fields.filter(|(name, _)| !known(name));
-        let each = others.flat_map(|(name, value)| {
-            let place = format!("{place}.{name}");
-            if *rule == Value::Bool(false) {
-                vec![format!("{place} is not in the schema")]
-            } else {
-                self.against(rule, value, &place)
+        place: Place<'_>,
+        note: Note<'_>,
+    ) {
+        let known = rules.get("properties");
+        for (name, value) in value.as_object().into_iter().flatten() {
+            let place = Place::Field(&place, name);
+            if known.is_some_and(|known| known.get(name).is_some()) {
+                continue;
             }
-        });
-        each.collect()
+            if *rule == Value::Bool(false) {
+                note(&|| format!("{place} is not in the schema"));
+            } else {
+                self.against(rule, value, place, note);
+            }
+        }
+    }
+}
+
+/// What is done about a fault, which is put into words only where they are wanted.
+type Note<'a> = &'a mut dyn FnMut(&dyn Fn() -> String);
+
+/// Place of a value in its document.
+#[derive(Clone, Copy)]
+enum Place<'a> {
+    Root(&'a str),
+    Field(&'a Self, &'a str),
+    Item(&'a Self, usize),
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root(name) => out.write_str(name),
+            Self::Field(of, name) => write!(out, "{of}.{name}"),
+            Self::Item(of, at) => write!(out, "{of}[{at}]"),
+        }
     }
 }
 
@@ -147,10 +179,9 @@ fn length(value: &Value) -> Option<u64> {
 }
 
 /// One value, or those of a list.
-fn listed(value: &Value) -> Vec<&Value> {
-    value
-        .as_array()
-        .map_or_else(|| vec![value], |all| all.iter().collect())
+fn listed(value: &Value) -> &[Value] {
+    let list = value.as_array().map(Vec::as_slice);
+    list.unwrap_or_else(|| std::slice::from_ref(value))
 }
 
 fn is(value: &Value, name: &Value) -> bool {
@@ -166,18 +197,17 @@ fn is(value: &Value, name: &Value) -> bool {
     }
 }
 
-fn missing(rule: &Value, value: &Value, place: &str) -> Vec<String> {
+fn missing(rule: &Value, value: &Value, place: Place<'_>, note: Note<'_>) {
     let Some(object) = value.as_object() else {
-        return Vec::new();
+        return;
     };
-    let names = listed(rule).into_iter().filter_map(Value::as_str);
-    names
-        .filter(|name| !object.contains_key(*name))
-        .map(|name| format!("{place}.{name} is missing"))
-        .collect()
+    for name in listed(rule).iter().filter_map(Value::as_str) {
+        if !object.contains_key(name) {
+            note(&|| format!("{place}.{name} is missing"));
+        }
+    }
 }
 
-/// Only `false` is known: nothing beyond the properties.
 const INTRODUCTION: &str = "\
 <!-- Generated by `cargo run -p xtask -- gen`; change the types of the document instead. -->
 
@@ -254,12 +284,12 @@ fn kind(rules: &Value) -> String {
             }
         };
         return listed(any)
-            .into_iter()
+            .iter()
             .map(word)
             .collect::<Vec<_>>()
             .join(" or ");
     }
-    let names = listed(&rules["type"]).into_iter().filter_map(Value::as_str);
+    let names = listed(&rules["type"]).iter().filter_map(Value::as_str);
     let mut text = names.collect::<Vec<_>>().join(" or ");
     let known = rules["examples"].as_array().into_iter().flatten();
     for (value, sign) in known.zip([":"].into_iter().chain(std::iter::repeat(","))) {

@@ -10,16 +10,20 @@ use syn::visit::{self, Visit};
 use super::index::SourceIndex;
 use super::source::SourceFiles;
 use super::table::TERMINALS;
-use super::{PATH, of_sources, page, program_files};
+use super::{PATH, of_sources, program_files};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
+/// One test, because the sources take seconds to parse.
 #[test]
-fn messages_page_is_up_to_date() {
+fn messages_page_is_up_to_date_and_messages_are_not_for_terminals_only() {
+    let files = program_files(&root()).expect("sources");
+    let sources = SourceFiles::read(&root(), &files).expect("sources");
+    assert_deciding_is_listed(&SourceIndex::of(&sources));
     let kept = std::fs::read_to_string(root().join(PATH)).unwrap_or_default();
-    let page = page(&root()).unwrap_or_else(|problems| panic!("{problems}"));
+    let page = of_sources(&sources).unwrap_or_else(|problems| panic!("{problems:#?}"));
     assert!(kept == page, "{PATH} is stale: cargo run -p xtask -- gen");
 }
 
@@ -147,11 +151,9 @@ impl<'a> Visit<'a> for TerminalFinder {
     fn visit_item(&mut self, _nested: &'a syn::Item) {}
 }
 
-#[test]
-fn messages_are_not_for_terminals_only() {
-    let files = program_files(&root()).expect("sources");
-    let sources = SourceFiles::read(&root(), &files).expect("sources");
-    let found = deciding(&SourceIndex::of(&sources));
+/// Asserts that the list has what decides by terminals, and nothing else.
+fn assert_deciding_is_listed(index: &SourceIndex<'_>) {
+    let found = deciding(index);
     let listed = TERMINALS.iter().map(|(path, name, reason)| {
         assert!(!reason.is_empty(), "{path}: {name}");
         ((*path).to_owned(), (*name).to_owned())

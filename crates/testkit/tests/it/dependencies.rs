@@ -7,6 +7,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use crate::import_cycles::sources;
+
 /// The table of crates in `docs/architecture.md`: each package with those that it imports; `None`
 /// for any.
 fn table() -> Vec<(String, Option<BTreeSet<String>>)> {
@@ -74,8 +76,8 @@ fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-/// Workspace packages, and the names of what each depends on outside tests.
-fn dependencies(wanted: fn(&Value) -> bool) -> BTreeMap<String, Vec<String>> {
+/// Workspace packages, as cargo describes them.
+fn packages() -> Vec<Value> {
     let cargo = netperf_testkit::environment("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
         .args([
@@ -89,9 +91,16 @@ fn dependencies(wanted: fn(&Value) -> bool) -> BTreeMap<String, Vec<String>> {
         .output()
         .expect("cargo");
     let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo metadata");
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let packages = metadata["packages"].as_array().expect("packages");
-    packages
+    metadata["packages"].as_array().expect("packages").clone()
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+/// Workspace packages, and the names of what each depends on outside tests.
+fn dependencies(wanted: fn(&Value) -> bool) -> BTreeMap<String, Vec<String>> {
+    packages()
         .iter()
         .map(|package| {
             let all = package["dependencies"].as_array().expect("dependencies");
@@ -243,4 +252,40 @@ fn each_package_uses_the_lints_of_the_workspace() {
             manifest.display()
         );
     }
+}
+
+#[test]
+fn examples_in_documentation_run_and_packages_without_any_start_no_rustdoc() {
+    let mut seen = 0;
+    for package in packages() {
+        for target in package["targets"].as_array().expect("targets") {
+            if !target["kind"]
+                .as_array()
+                .is_some_and(|kinds| kinds.contains(&"lib".into()))
+            {
+                continue;
+            }
+            let library = text(&target["src_path"]);
+            let folder = Path::new(&library).parent().expect("a folder");
+            let has_examples = sources(folder).iter().any(|file| {
+                let text = std::fs::read_to_string(file).expect("a source");
+                text.lines().any(|line| is_fence(line.trim_start()))
+            });
+            assert_eq!(
+                target["doctest"], has_examples,
+                "doctest of {}",
+                package["name"]
+            );
+            seen += usize::from(has_examples);
+        }
+    }
+    assert_eq!(seen, 1, "packages with examples");
+}
+
+/// The begin or end of an example in a comment.
+fn is_fence(line: &str) -> bool {
+    let comment = line
+        .strip_prefix("//!")
+        .or_else(|| line.strip_prefix("///"));
+    comment.is_some_and(|text| text.trim_start().starts_with("```"))
 }

@@ -373,7 +373,7 @@ impl Crate {
 }
 
 /// Sources in a folder and its subfolders.
-fn sources(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn sources(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("a folder");
     let entries = entries.map(|entry| entry.expect("an entry").path());
     entries

@@ -76,7 +76,7 @@ impl InterimPrinter<'_> {
                 &arrived.over(before, tally),
             ),
             seconds: now.since(then).as_secs_f64(),
-            ended: clock::since_epoch(),
+            ended: clock::since_epoch().saturating_sub(now.elapsed()),
             ended_nanos: now.nanos(),
             iteration: self.iteration,
             parts: part.map(|part| (began.unwrap_or(self.first_part()), part)),
@@ -229,33 +229,36 @@ const DRAINED: f64 = 0.05;
 /// iteration to its end, where what arrived is known.
 pub(super) fn add_drained(
     run: &RunCommand,
-    earlier: usize,
-    kept: &mut Vec<Interim>,
+    (earlier, kept): (usize, &mut Vec<Interim>),
     ran: &Iteration,
+    last_arrival: Option<u64>,
 ) {
     let plan = &run.plan;
     if plan.interim.is_none() || plan.peer.is_some() {
         return;
     }
-    let (total, seconds) = match &ran.remote {
-        _ if acknowledging(plan).is_some() => (ran.local.tally.bytes_sent, ran.elapsed),
-        // Lines of text show what was sent.
-        Some(remote) if run.report.format.is_json() && !plan.transport.row().reliable => {
-            (remote.tally.bytes_received, ran.received_in())
-        }
-        Some(_) | None => return,
-    };
     let lines = kept.get(earlier..).unwrap_or_default();
     let is_whole = lines.iter().all(|line| line.parts.is_none());
     let (Some(last), true) = (lines.last(), is_whole) else {
         return;
     };
-    let arrived: Option<u64> = lines.iter().map(|line| line.arrived).sum();
     let covered: f64 = lines.iter().map(|line| line.seconds).sum();
+    let (total, seconds) = match (&ran.remote, last_arrival) {
+        _ if acknowledging(plan).is_some() => (ran.local.tally.bytes_sent, ran.elapsed - covered),
+        // Lines of text show what was sent.
+        (Some(remote), Some(end))
+            if run.report.format.is_json() && !plan.transport.row().reliable =>
+        {
+            let after = end.saturating_sub(last.ended_nanos);
+            let after = Duration::from_nanos(after).as_secs_f64();
+            (remote.tally.bytes_received, after)
+        }
+        _ => return,
+    };
+    let arrived: Option<u64> = lines.iter().map(|line| line.arrived).sum();
     let Some(rest) = arrived.and_then(|arrived| total.checked_sub(arrived)) else {
         return;
     };
-    let seconds = seconds - covered;
     if rest == 0 || seconds < DRAINED.max(last.seconds / 10.0) {
         return;
     }

@@ -182,12 +182,14 @@ struct IterationResult {
     held_back: Option<Duration>,
     /// Bytes of responses that no request asked for.
     unasked: u64,
+    /// When netserver received the last data, nanoseconds of this host's clock, if known.
+    last_arrival: Option<u64>,
 }
 
 impl IterationResult {
     fn of(
         agreed: Agreed,
-        ran: EndReport,
+        (ran, last_arrival): (EndReport, Option<u64>),
         remote: Option<EndResult>,
         one_way: Option<OneWay>,
     ) -> Self {
@@ -198,6 +200,7 @@ impl IterationResult {
             fell_back: ran.fallback == Some(true),
             held_back: ran.held_back,
             unasked: ran.unasked,
+            last_arrival,
             iteration: iteration(ran, remote, one_way),
         }
     }
@@ -323,9 +326,9 @@ impl<'a> TestRun<'a> {
         }
         let intervals = self.done.intervals.get_mut(earlier..).unwrap_or_default();
         let arrived = arrived.unwrap_or_default();
-        arrivals::cut(&arrived, offset, ran.many.as_mut(), intervals);
+        let ended = arrivals::cut(&arrived, offset, ran.many.as_mut(), intervals);
         let one_way = stamps::one_way(plan, &ran.result, remote.as_ref())?;
-        Ok(IterationResult::of(agreed, ran, remote, one_way))
+        Ok(IterationResult::of(agreed, (ran, ended), remote, one_way))
     }
 
     /// The job of netperf's end between these hosts.

@@ -178,6 +178,16 @@ impl<'a> AlarmStop<'a> {
         self.quiet.lasted().min(alarm::overtime())
     }
 
+    /// Time since anything moved.
+    pub(crate) fn quiet(&self) -> Duration {
+        self.quiet.lasted()
+    }
+
+    /// Sees the counts at the end of the loop.
+    pub(crate) fn look_at_the_end(&mut self, tally: &Tally) {
+        self.quiet.look(tally);
+    }
+
     /// Returns whether silence ends the run.
     fn is_silent(&mut self, tally: &Tally) -> bool {
         // Always updated, for [`Self::silent`].

@@ -153,7 +153,8 @@ impl Live {
     fn arrived(&self) -> ArrivalSample {
         ArrivalSample {
             bytes: self.read().bytes_received,
-            nanos: clock::now().nanos(),
+            // Sessions of one host have one clock.
+            nanos: clock::monotonic(),
         }
     }
 

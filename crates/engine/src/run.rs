@@ -84,6 +84,7 @@ impl<N: Role> TestEnd<N> {
         if netperf {
             live.end();
         }
+        stop.look_at_the_end(&tally);
         drop(stamping);
         let (moved, broke) = broken_off(moved, netperf, &tally)?;
         alarm.stop();

@@ -210,6 +210,16 @@ fn may_end_in_silence(job: &EndJob) -> bool {
     matches!(job.ending, Ending::Silence(_)) && job.time().is_some()
 }
 
+/// The part of the time behind that of the run for which netserver waited in vain before it gave up.
+/// Data of a stream may have come until then, from a queue of some seconds.
+pub(crate) fn given_up(job: &EndJob, quiet: Duration, behind: Duration) -> Duration {
+    if job.transport.row().reliable {
+        quiet.min(behind)
+    } else {
+        behind
+    }
+}
+
 /// The time at the end of the run in which this end only waited.
 pub(crate) fn in_vain(job: &EndJob, moved: &Moved, stop: &AlarmStop<'_>) -> Duration {
     let abandoned = moved.ended == Ended::Abandoned;
@@ -217,7 +227,7 @@ pub(crate) fn in_vain(job: &EndJob, moved: &Moved, stop: &AlarmStop<'_>) -> Dura
         return match abandoned {
             _ if job.connects => moved.idle,
             true if may_end_in_silence(job) || job.duplex.is_some() => alarm::overtime(),
-            true => alarm::overtime() + PAD,
+            true => given_up(job, stop.quiet(), alarm::overtime() + PAD),
             false => moved.idle,
         };
     }
@@ -228,11 +238,9 @@ pub(crate) fn in_vain(job: &EndJob, moved: &Moved, stop: &AlarmStop<'_>) -> Dura
     // A transaction that did not finish took time but was not counted.
     if job.duplex.is_some() && job.transport.is_connected() {
         moved.idle
-    } else if job.duplex.is_some() && (abandoned || is_cut)
-        || abandoned && job.counts_transactions()
-    {
+    } else if job.duplex.is_some() && is_cut || abandoned && job.counts_transactions() {
         alarm::overtime()
-    } else if abandoned && awaits_a_datagram_end(job) {
+    } else if abandoned && (job.duplex.is_some() || awaits_a_datagram_end(job)) {
         stop.silent()
     } else {
         moved.rest

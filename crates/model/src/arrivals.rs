@@ -13,7 +13,8 @@ pub struct Arrivals {
 /// The count at one instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ArrivalSample {
-    /// The instant, nanoseconds of a monotonic clock.
+    /// The instant, nanoseconds of `CLOCK_MONOTONIC` of netserver's host: several sessions may have
+    /// received the data.
     pub nanos: u64,
     /// Bytes received until then.
     pub bytes: u64,
@@ -132,6 +133,26 @@ impl Arrivals {
         })
     }
 
+    /// When the last of the data arrived, nanoseconds of netperf's clock: between two samples at the
+    /// rate at which it came before. `None` with fewer than two samples.
+    #[must_use]
+    pub fn last_arrival(&self, clock: MonotonicOffset) -> Option<u64> {
+        let last = self.samples.last()?.bytes;
+        let all = self.samples.iter().position(|one| one.bytes == last)?;
+        let (before, with) = (
+            self.samples.get(all.checked_sub(1)?)?,
+            self.samples.get(all)?,
+        );
+        let first = self.samples.iter().find(|one| one.bytes > 0)?;
+        let gap = count(with.nanos.saturating_sub(before.nanos));
+        let came = before.bytes.saturating_sub(first.bytes);
+        let per_byte = count(before.nanos.saturating_sub(first.nanos)) / count(came.max(1));
+        let rest = count(last.saturating_sub(before.bytes)) * per_byte;
+        let after = if came > 0 { rest.min(gap) } else { gap };
+        let there = i128::from(before.nanos) + i128::from(rounded(after));
+        u64::try_from(there - clock.nanos).ok()
+    }
+
     /// The time in which all of the data arrived, seconds, and the bound of its error. It is the
     /// time from the first sample with data to the last arrival, extended by the share of the
     /// data that the first sample has already. `None` with fewer than two such samples, and if
@@ -218,6 +239,32 @@ mod tests {
         uneven[2].1 += 30_000;
         assert_eq!(of(&uneven).steady_span(), None);
         assert_eq!(Arrivals::default().steady_span(), None);
+    }
+
+    #[test]
+    fn last_arrival_is_between_samples_by_the_rate_before() {
+        let of = |all: &[(u64, u64)]| Arrivals {
+            samples: all
+                .iter()
+                .map(|&(milli, bytes)| ArrivalSample {
+                    nanos: milli * 1_000_000,
+                    bytes,
+                })
+                .collect(),
+        };
+        let clock = MonotonicOffset {
+            nanos: 100_000_000,
+            error: 0,
+        };
+        let at = |all: &[(u64, u64)]| of(all).last_arrival(clock);
+        // 1000 bytes per millisecond: the last 50,000 take 50 ms behind the sample at 800 ms.
+        let even = [(200, 0), (400, 150_000), (800, 550_000), (1400, 600_000)];
+        assert_eq!(at(&even), Some(750_000_000));
+        // Not later than the sample that has all of it.
+        assert_eq!(at(&[(400, 100), (600, 200), (700, 900)]), Some(600_000_000));
+        assert_eq!(at(&[(400, 0), (600, 200), (700, 200)]), Some(500_000_000));
+        assert_eq!(at(&[(400, 200)]), None);
+        assert_eq!(at(&[]), None);
     }
 
     /// A byte per microsecond from 1 ms to 11 ms, seen every millisecond.

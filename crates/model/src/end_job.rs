@@ -36,6 +36,8 @@ pub struct EndFlows {
     pub cooldown: Duration,
     /// Reading of `CLOCK_MONOTONIC`, nanoseconds, at which this end begins; at once without it.
     pub begin_at: Option<u64>,
+    /// The same at which netserver began to send datagrams that wait for this end.
+    pub sent_since: Option<u64>,
 }
 
 impl EndFlows {
@@ -188,6 +190,7 @@ impl EndJob {
             warmup: many.warmup,
             cooldown: many.cooldown,
             begin_at: many.begin_at,
+            sent_since: None,
         });
         Self {
             role: EndRole::Netperf,

@@ -92,7 +92,10 @@ pub fn work(plan: &TestPlan, unit: Unit, run: &Iteration) -> Option<(f64, f64)> 
     if flow.duplex.is_some() {
         let there = run.remote.as_ref().map(|remote| &remote.tally);
         let there = there.map_or(local.bytes_sent, |tally| tally.bytes_received);
-        return Some((count(there) + count(local.bytes_received), timed));
+        // Each end receives in its own time.
+        let longer = run.received_in();
+        let share = if longer > timed { timed / longer } else { 1.0 };
+        return Some((count(there) * share + count(local.bytes_received), timed));
     }
     let receive_only = flow.receives && !flow.sends;
     if receive_only || run.window().is_some() {

@@ -306,7 +306,7 @@ impl SessionHost for EngineHost<'_> {
     }
 
     fn clock(&mut self) -> u64 {
-        clock::now().nanos()
+        clock::monotonic()
     }
 
     fn note(&mut self, denied: &Denied) {

@@ -139,14 +139,14 @@ pub fn kept_time(plan: &TestPlan) -> Option<Duration> {
     (keeps_time(plan.flow) && whole != time).then_some(whole)
 }
 
-/// True if figures need what netserver receives by time: datagrams that netperf alone sends,
-/// and a part of a run with many flows.
+/// True if figures need what netserver receives by time: datagrams, and a part of a run with many
+/// flows.
 #[must_use]
 pub fn wants_arrivals(plan: &TestPlan) -> bool {
     let flow = plan.flow;
     let margins = plan.many.as_ref().is_some_and(Many::has_margins);
     let bulk = flow.sends && !flow.connects && (!flow.receives || flow.duplex.is_some());
-    let datagrams = !flow.receives && !plan.transport.row().reliable;
+    let datagrams = !plan.transport.row().reliable;
     let asked = plan.control.is_some() && travels(plan) == Travels::Omni;
     asked && bulk && (margins || datagrams)
 }

@@ -171,17 +171,16 @@ fn longest_gap(plan: &TestPlan, run: &Iteration) -> Option<f64> {
 }
 
 /// Cuts what netserver received in its sessions to the part of the run that counts, and to the
-/// intervals of this iteration.
+/// intervals of this iteration. Returns when the last of it arrived, nanoseconds of netperf's clock,
+/// if known.
 pub(super) fn cut(
     sessions: &[Option<Arrivals>],
     offset: Option<MeasuredOffset>,
     many: Option<&mut Flows>,
     intervals: &mut [Interim],
-) {
+) -> Option<u64> {
     let sessions: Option<Vec<&Arrivals>> = sessions.iter().map(Option::as_ref).collect();
-    let (Some(sessions), Some(offset)) = (sessions, offset.map(MeasuredOffset::now)) else {
-        return;
-    };
+    let (sessions, offset) = (sessions?, offset?.now());
     let within = |begin, length, farthest| {
         let amount = |one: &&Arrivals| one.within(begin, length, farthest, offset);
         let each: Option<Vec<ArrivedAmount>> = sessions.iter().map(amount).collect();
@@ -206,6 +205,8 @@ pub(super) fn cut(
         let arrived = within(begin, length, farthest).filter(|_| offset.error <= farthest);
         interval.arrived = arrived.map(|arrived| arrived.bytes);
     }
+    let ends = sessions.iter().map(|one| one.last_arrival(offset));
+    ends.max().flatten()
 }
 
 #[cfg(test)]

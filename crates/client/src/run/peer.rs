@@ -123,5 +123,6 @@ pub(super) fn of_peer(local: EndSetup, port: u16, iteration: Iteration) -> Itera
         fell_back: false,
         held_back: None,
         unasked: 0,
+        last_arrival: None,
     }
 }

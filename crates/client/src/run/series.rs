@@ -49,8 +49,10 @@ impl TestRun<'_> {
                 fell_back,
                 held_back,
                 unasked,
+                last_arrival,
             } = ran;
-            interim::add_drained(self.run, earlier, &mut self.done.intervals, &iteration);
+            let kept = (earlier, &mut self.done.intervals);
+            interim::add_drained(self.run, kept, &iteration, last_arrival);
             for unmet in asked::after(self.run, &agreed, Some(&iteration))? {
                 self.warn(&mut warnings, unmet);
             }

@@ -12,6 +12,7 @@ use netperf_model::{
     Address, ControlPlan, CpuUsage, Denied, EndResult, Feature, Format, Hosts, Limit, ReportPlan,
     TestPlan, Warning,
 };
+use netperf_os::wait::{Interest, ready};
 use netperf_os::{alarm, sockopt, tcp};
 use netperf_program::link::{AttendedWait, ControlLink};
 use netperf_program::output::{self, Failure};
@@ -35,6 +36,15 @@ const IMPATIENT: Duration = Duration::from_millis(500);
 const PAD: Duration = Duration::from_secs(4);
 /// Time of a message in queues that data still fills.
 const QUEUES: Duration = Duration::from_secs(3);
+/// Longest wait for one session's answer before another session is asked.
+const IN_TURN: Duration = Duration::from_secs(1);
+
+/// Waits until netserver's answer has come, for a while; whoever reads it has the deadline.
+fn await_answer(talk: &Conversation<'_, ControlLink>) {
+    let until = clock::now().plus(IN_TURN);
+    let goes_on = || !alarm::stopped_by_user() && !until.left().is_zero();
+    while goes_on() && !ready(talk.link().fd(), Interest::Read, until.left()).unwrap_or(true) {}
+}
 /// Time limit for closing the control connection.
 pub(crate) const LEAVE: Duration = Duration::from_secs(2);
 
@@ -201,8 +211,12 @@ impl TestRun<'_> {
         let before = clock::now();
         // All are asked before the first answer: netserver sends in a session as soon as it has
         // answered, and a flow must not send alone while the other ones are asked for.
-        let mut offered = Vec::new();
+        let mut offered: Vec<(_, &mut Conversation<'_, ControlLink>)> = Vec::new();
         for ((way, index), talk) in each.zip(talks) {
+            if way == SessionDirection::Back && index == 0 && !plan.transport.row().reliable {
+                // Datagrams would fill the queue in front of the answers.
+                offered.iter().for_each(|(_, other)| await_answer(other));
+            }
             let is_first = offered.is_empty();
             let socket = match way {
                 SessionDirection::Back if many.is_none() => end.second_address(),

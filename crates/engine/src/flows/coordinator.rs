@@ -27,6 +27,10 @@ pub(super) struct StagePlan<'a> {
     pub(super) stages: Vec<(Duration, RunStage)>,
     /// Reading of `CLOCK_MONOTONIC` at which the gate is opened; at once without it.
     pub(super) begin_at: Option<u64>,
+    /// The same at which data began to come that waits for this end, without an agreed begin.
+    pub(super) sent_since: Option<u64>,
+    /// Only a part of the run counts.
+    pub(super) has_margins: bool,
     /// Socket whose first connection begins the run, and how long it is waited for.
     pub(super) awaits: Option<(BorrowedFd<'a>, Duration)>,
     /// Time without progress that ends a run without a time; `None` with a time.
@@ -52,7 +56,7 @@ pub(super) struct StagePlan<'a> {
 /// Times and end of a run.
 #[derive(Debug)]
 pub(super) struct Coordinated {
-    /// When the gate was opened.
+    /// When the gate was opened, or what counts began before.
     pub(super) opened: Moment,
     /// When nothing new was begun any more; `None` where that was never said.
     pub(super) finished: Option<Moment>,
@@ -62,6 +66,8 @@ pub(super) struct Coordinated {
     pub(super) lost: Option<Lost>,
     /// Silence at the end, where only silence ends the run.
     pub(super) idle: Duration,
+    /// Time since anything moved, at the end.
+    pub(super) quiet: Duration,
 }
 
 /// Coordinates a run to its end. `turn` is called when a stage begins, the first one just
@@ -106,8 +112,12 @@ pub(super) fn coordinate(
     turn(shared.stage());
     let opened = clock::now();
     shared.open();
-    // The parts of the run count from the agreed begin, also if the gate is opened late.
-    let opened = plan.begin_at.map_or(opened, clock::at_monotonic);
+    // The parts of the run count from the agreed begin, also if the gate is opened late, or from
+    // when data came. The part that counts may not be over before the gate is opened.
+    let since = plan.begin_at.or(plan.sent_since);
+    let begun = since.map_or(opened, clock::at_monotonic);
+    let is_late = plan.begin_at.is_none() && plan.has_margins;
+    let opened = if is_late { opened } else { begun };
     let mut coordinator = Coordinator {
         shared,
         counts,
@@ -130,12 +140,14 @@ pub(super) fn coordinate(
             }
         }
     }
+    coordinator.quiet.look(&total(counts));
     Coordinated {
-        opened,
+        opened: begun,
         finished: coordinator.finished,
         counted: coordinator.counted,
         lost,
         idle: coordinator.idle,
+        quiet: coordinator.quiet.lasted(),
     }
 }
 
@@ -249,6 +261,7 @@ impl Coordinator<'_> {
             }
         }
         let Some((after, silence)) = self.plan.idle else {
+            self.quiet.look(&total(self.counts));
             return;
         };
         let overtime = opened.elapsed().saturating_sub(after);

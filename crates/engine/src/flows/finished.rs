@@ -43,7 +43,7 @@ impl FinishedRun<'_> {
             let in_vain = if job.connects {
                 coordinated.idle
             } else if abandoned && !only_sends {
-                PAD
+                timing::given_up(job, coordinated.quiet, PAD)
             } else {
                 Duration::ZERO
             };

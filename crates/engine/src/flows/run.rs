@@ -107,11 +107,7 @@ pub(crate) fn run<N: Role>(
     let (reports, ending) = series::beside(watched, run).map_err(Operation::Thread.failed())??;
     let (mut reports, broke) = usable(job, reports, &ending).inspect_err(|_| live.end())?;
     let discarded = cut(job, &mut reports);
-    reports
-        .iter()
-        .map(|report| report.over)
-        .max()
-        .inspect(|last| live.end_at(*last));
+    show_the_end(&reports, &counts, live);
     let mut report = FinishedRun {
         job,
         flows: &flows,
@@ -123,6 +119,16 @@ pub(crate) fn run<N: Role>(
     report.discarded = discarded && !timing::netperf_receives_datagrams(job);
     report.broke = broke;
     Ok(report)
+}
+
+/// Publishes what counts: it was held back until that was known.
+fn show_the_end(reports: &[WorkerReport], counts: &[Counts], live: &Live) {
+    if reports.len() == counts.len() {
+        let each = counts.iter().zip(reports);
+        each.for_each(|(counts, report)| counts.publish(&report.tally));
+    }
+    let last = reports.iter().map(|report| report.over).max();
+    last.inspect(|last| live.end_at(*last));
 }
 
 /// The listener of connections, or the sockets of all flows without connections.
@@ -296,6 +302,8 @@ fn netperf_stages<'a>(job: &EndJob, flows: &EndFlows, live: &'a Live) -> StagePl
         by_user: Some(by_user),
         early: Some((live, early)),
         begin_at: flows.begin_at,
+        sent_since: flows.sent_since,
+        has_margins: flows.has_margins(),
         ..StagePlan::default()
     };
     let Some(time) = job.time() else {

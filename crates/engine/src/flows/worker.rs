@@ -268,22 +268,23 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
     #[inline]
     pub(super) fn look<E: Acknowledged, M>(&mut self, flows: &mut [FlowState<E, M>]) -> RunStage {
         if self.shared.bits() != self.bits {
-            self.bits = self.resumed();
-            let stage = self.bits.stage();
-            if stage != self.stage {
-                self.turn(stage, flows);
-            }
+            self.follow(flows);
         }
         self.stage
     }
 
-    /// The stage after a pause.
+    /// Enters the stage of the run, and waits while the run pauses: the part that counts begins and
+    /// ends meanwhile, too.
     #[cold]
-    fn resumed(&self) -> StageBits {
+    fn follow<E: Acknowledged, M>(&mut self, flows: &mut [FlowState<E, M>]) {
         loop {
-            let bits = self.shared.bits();
-            if !bits.pauses() {
-                return bits;
+            self.bits = self.shared.bits();
+            let stage = self.bits.stage();
+            if stage != self.stage {
+                self.turn(stage, flows);
+            }
+            if !self.bits.pauses() {
+                return;
             }
             std::thread::sleep(PAUSE_LOOK);
         }
@@ -448,7 +449,9 @@ impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
         cut: Option<CutCounts>,
         quality: Option<Quality>,
     ) -> WorkerReport {
-        self.publish();
+        if !self.is_cut() {
+            self.publish();
+        }
         let over = self.over.unwrap_or_else(clock::now);
         let window = match (self.edges.begin, self.edges.end) {
             (Some(begin), Some(end)) => Some(end.since(&begin)),

@@ -3,14 +3,15 @@
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
+use netperf_measure::clock;
 use netperf_model::{Duplex, Limit as LimitPlan};
 use netperf_os::io::{half_close, set_nonblocking};
 use netperf_os::wait::{Interest, ready};
 use netperf_os::{SockAddr, Socket, without};
-use netperf_transport::Endpoint;
-use netperf_transport::meeting::{Addresses, Connects, OnSocket, Parts as _};
+use netperf_transport::meeting::{Addresses, Connects, OnSocket};
 use netperf_transport::open::{self, OpenStep, Opened, PairVisitor, PathDirection};
 use netperf_transport::udp::{Aimed, ToPeer, Udp};
+use netperf_transport::{Endpoint, Sent};
 
 use super::{OneFlow, Work, needed};
 use crate::direction::{self, LOOK};
@@ -134,7 +135,10 @@ impl<N: Role> OneFlow<'_, '_, N> {
         let tell = || {
             // An end mark must be able to wait for space in a full queue.
             wait_again(&outward);
-            marks.mark();
+            let until = clock::now().plus(GRACE);
+            // A signal ends that wait. A peer that is gone needs no mark.
+            let mut interrupted = || matches!(marks.send(&[]), Ok(Sent::Interrupted));
+            while interrupted() && !until.left().is_zero() {}
         };
         let directions = direction::both(&self.work.job, PathClass::Datagrams, &self.work.setup);
         let ended = self.both::<true>(directions, sockets, Some(&to), limits, tell)?;

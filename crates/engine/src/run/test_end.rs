@@ -100,7 +100,7 @@ impl<N: Role> TestEnd<N> {
     /// counts, unless there is an agreed begin.
     pub fn began_at(&mut self, time: Option<u64>) {
         if let Some(flows) = &mut self.work.job.flows {
-            flows.begin_at = flows.begin_at.or(time);
+            flows.sent_since = time;
         }
     }
 

@@ -11,14 +11,14 @@ use crate::late::faulty_peer;
 use crate::links::{linked, stock};
 
 /// Random choices.
-struct Dice(SplitMix64);
+pub(super) struct Dice(pub(super) SplitMix64);
 
 impl Dice {
-    fn below(&mut self, end: usize) -> usize {
+    pub(super) fn below(&mut self, end: usize) -> usize {
         usize::try_from(self.0.roll() % u64::try_from(end).expect("a length")).expect("an index")
     }
 
-    fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
+    pub(super) fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len())]
     }
 }

@@ -215,15 +215,19 @@ fn rounded(amount: f64) -> u64 {
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_rate_of_even_arrivals_tells_the_time_between_samples() {
-        let sample = |(milli, bytes): (u64, u64)| ArrivalSample {
+    /// Samples at these milliseconds with these bytes.
+    fn of(all: &[(u64, u64)]) -> Arrivals {
+        let sample = |&(milli, bytes): &(u64, u64)| ArrivalSample {
             nanos: milli * 1_000_000,
             bytes,
         };
-        let of = |all: &[(u64, u64)]| Arrivals {
-            samples: all.iter().copied().map(sample).collect(),
-        };
+        Arrivals {
+            samples: all.iter().map(sample).collect(),
+        }
+    }
+
+    #[test]
+    fn the_rate_of_even_arrivals_tells_the_time_between_samples() {
         // 1000 bytes per millisecond from 50 to 950 ms; the last sample is at 1400.
         let even = [
             (0, 0),
@@ -243,15 +247,6 @@ mod tests {
 
     #[test]
     fn last_arrival_is_between_samples_by_the_rate_before() {
-        let of = |all: &[(u64, u64)]| Arrivals {
-            samples: all
-                .iter()
-                .map(|&(milli, bytes)| ArrivalSample {
-                    nanos: milli * 1_000_000,
-                    bytes,
-                })
-                .collect(),
-        };
         let clock = MonotonicOffset {
             nanos: 100_000_000,
             error: 0,

@@ -29,8 +29,6 @@ pub(super) struct StagePlan<'a> {
     pub(super) begin_at: Option<u64>,
     /// The same at which data began to come that waits for this end, without an agreed begin.
     pub(super) sent_since: Option<u64>,
-    /// Only a part of the run counts.
-    pub(super) has_margins: bool,
     /// Socket whose first connection begins the run, and how long it is waited for.
     pub(super) awaits: Option<(BorrowedFd<'a>, Duration)>,
     /// Time without progress that ends a run without a time; `None` with a time.
@@ -116,7 +114,11 @@ pub(super) fn coordinate(
     // when data came. The part that counts may not be over before the gate is opened.
     let since = plan.begin_at.or(plan.sent_since);
     let begun = since.map_or(opened, clock::at_monotonic);
-    let is_late = plan.begin_at.is_none() && plan.has_margins;
+    let has_margins = plan
+        .stages
+        .iter()
+        .any(|(_, stage)| *stage == RunStage::Cool);
+    let is_late = plan.begin_at.is_none() && has_margins;
     let opened = if is_late { opened } else { begun };
     let mut coordinator = Coordinator {
         shared,
@@ -292,7 +294,6 @@ impl Coordinator<'_> {
             }
         }
         let patience = self.plan.patience?;
-        self.quiet.look(&total(self.counts));
         let stalled = self.quiet.lasted() >= patience;
         stalled.then_some(Lost::Stalled(patience))
     }

@@ -303,7 +303,6 @@ fn netperf_stages<'a>(job: &EndJob, flows: &EndFlows, live: &'a Live) -> StagePl
         early: Some((live, early)),
         begin_at: flows.begin_at,
         sent_since: flows.sent_since,
-        has_margins: flows.has_margins(),
         ..StagePlan::default()
     };
     let Some(time) = job.time() else {

@@ -6,16 +6,15 @@
 use std::fmt;
 use std::time::Duration;
 
-use netperf_stats::random::SplitMix64;
 use netperf_testkit::sim::{Carried, SimRun};
 use netperf_testkit::{SimLink, SimProcess, Simulation, ours, sim};
 use serde_json::Value;
 
-use super::draw::Dice;
+use super::draw::{Dice, START};
+use super::judge::bits_per_second;
 
 /// Runs at a landing.
 const RUNS: u32 = 20;
-const START: Duration = Duration::from_secs(1);
 /// A run ends within three times its length and this time.
 const PATIENCE: Duration = Duration::from_secs(40);
 /// Measured times and rates may be off by this part.
@@ -39,7 +38,7 @@ struct DocumentCase {
 
 impl DocumentCase {
     fn draw(seed: u32) -> Self {
-        let mut dice = Dice(SplitMix64::new(u64::from(seed) | 1 << 40));
+        let mut dice = Dice::of(u64::from(seed) | 1 << 40);
         let test = dice.one_of(&[
             "TCP_STREAM",
             "TCP_MAERTS",
@@ -57,8 +56,7 @@ impl DocumentCase {
         let length = dice.one_of(&[1, 2, 3]);
         let words = words(&mut dice, test, length);
         let signal = (dice.below(6) == 0).then(|| {
-            let after = dice.0.roll() % (u64::from(length) * 1200);
-            let at = START + Duration::from_millis(1 + after);
+            let at = dice.moment_around(length);
             (at, dice.one_of(&["SIGINT", "SIGTERM"]))
         });
         Self {
@@ -108,14 +106,6 @@ impl DocumentCase {
 
     fn counts_transactions(&self) -> bool {
         self.words.contains("RR")
-    }
-
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "rates of a simulation are small"
-    )]
-    fn bits_per_second(&self) -> f64 {
-        self.link.bits_per_second as f64
     }
 }
 
@@ -287,7 +277,7 @@ fn parts(case: &DocumentCase, iteration: &Value, intervals: &[&Value]) -> Vec<St
 /// No more arrives in an interval than the link carries in its time.
 fn interval(case: &DocumentCase, interval: &Value) -> Option<String> {
     let seconds = figure(interval, "/elapsed_seconds").unwrap_or(0.0);
-    let most = case.bits_per_second() / 8.0 * (seconds + WAKES) * MARGIN;
+    let most = bits_per_second(case.link) / 8.0 * (seconds + WAKES) * MARGIN;
     let arrived = figure(interval, "/arrived_bytes").unwrap_or(0.0);
     // Behind a lost packet data waits, and is read at once. Of both directions netperf may have
     // waited for the other one.
@@ -316,7 +306,7 @@ fn rates(case: &DocumentCase, iteration: &Value) -> Vec<String> {
             ("/remote/received_bits_per_second", 1.0),
         ] {
             let rate = figure(iteration, path).unwrap_or(0.0);
-            let most = case.bits_per_second() * ways * MARGIN + edges;
+            let most = bits_per_second(case.link) * ways * MARGIN + edges;
             if rate > most {
                 list.push(format!("{path}: {rate} bit/s, where {most} are possible"));
             }

@@ -11,9 +11,18 @@ use crate::late::faulty_peer;
 use crate::links::{linked, stock};
 
 /// Random choices.
-pub(super) struct Dice(pub(super) SplitMix64);
+pub(super) struct Dice(SplitMix64);
 
 impl Dice {
+    pub(super) const fn of(seed: u64) -> Self {
+        Self(SplitMix64::new(seed))
+    }
+
+    /// A moment before a test of so many seconds is over or just after.
+    pub(super) fn moment_around(&mut self, length: u32) -> Duration {
+        START + Duration::from_millis(1 + self.0.roll() % (u64::from(length) * 1200))
+    }
+
     pub(super) fn below(&mut self, end: usize) -> usize {
         usize::try_from(self.0.roll() % u64::try_from(end).expect("a length")).expect("an index")
     }
@@ -73,7 +82,7 @@ pub(super) struct Case {
 /// Times by which the rate of one host is above that of the other, in some cases.
 const WIDER: u64 = 4;
 /// When the client starts.
-const START: Duration = Duration::from_secs(1);
+pub(super) const START: Duration = Duration::from_secs(1);
 /// A run ends within its length and this time.
 const PATIENCE: Duration = Duration::from_secs(70);
 /// The same where the server may never answer: a stock netserver may calibrate its CPUs first.
@@ -86,7 +95,7 @@ const KEYS: &str = "THROUGHPUT,THROUGHPUT_UNITS,ELAPSED_TIME,LOCAL_BYTES_SENT,LO
 impl Case {
     /// The case of a seed.
     pub(super) fn draw(seed: u32, ours: &Programs) -> Self {
-        let mut dice = Dice(SplitMix64::new(seed.into()));
+        let mut dice = Dice::of(seed.into());
         let tool = dice.one_of(&[
             Tool::Netperf,
             Tool::Netperf,
@@ -344,8 +353,7 @@ fn with_fault(
     server: SimProcess,
     client: SimProcess,
 ) -> (SimProcess, SimProcess) {
-    let after = dice.0.roll() % (u64::from(length) * 1200);
-    let at = START + Duration::from_millis(1 + after);
+    let at = dice.moment_around(length);
     match dice.below(16) {
         0 | 1 => (server, client.signalled(at, "SIGINT")),
         2 => (server, client.signalled(at, "SIGTERM")),

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use netperf_testkit::Values;
 use netperf_testkit::sim::{Carried, SimEnd, SimFinished, SimRun};
+use netperf_testkit::{SimLink, Values};
 use serde_json::Value;
 
 use super::draw::{Case, Pairing, Tool};
@@ -183,7 +183,7 @@ fn rate(case: &Case, client: &SimFinished, values: &Values) -> Option<String> {
         return None;
     }
     let seconds = values.number("ELAPSED_TIME").max(0.01);
-    let mut most = bits_per_second(case) / 1e6;
+    let mut most = bits_per_second(case.link) / 1e6;
     if case.test == "UDP_STREAM" && case.pairing != Pairing::Ours {
         // As in netperf 2.7, datagrams that come after the end count, over the sender's time.
         let ran = client.end.at().map_or(0.0, |at| at.as_secs_f64() - 1.0);
@@ -207,7 +207,7 @@ fn known_figure(case: &Case, client: &SimFinished, values: &Values) -> Option<St
         "UDP_STREAM" if case.has("100") => 100.0 / 128.0,
         _ => 0.97,
     };
-    let expected = bits_per_second(case) / 1e6 * payload;
+    let expected = bits_per_second(case.link) / 1e6 * payload;
     let rate = values.number("THROUGHPUT");
     let is_near = (rate - expected).abs() <= expected * 0.25;
     (!is_near)
@@ -270,7 +270,7 @@ fn iperf3_figures(case: &Case, client: &SimFinished) -> Vec<String> {
     if received > sent && !case.has("-O") {
         list.push(format!("{received} bytes received of {sent}"));
     }
-    let most = bits_per_second(case) * MARGIN;
+    let most = bits_per_second(case.link) * MARGIN;
     if rate > most + 400_000.0 && !case.has("-O") {
         list.push(format!("{rate} bit/s received over a link of {most}"));
     }
@@ -284,7 +284,7 @@ fn iperf3_figures(case: &Case, client: &SimFinished) -> Vec<String> {
 
 /// No interval of a receiver is faster than the link.
 fn iperf3_intervals(case: &Case, document: &Value) -> Vec<String> {
-    let link = bits_per_second(case);
+    let link = bits_per_second(case.link);
     let impossible = |interval: &Value| {
         let sum = &interval["sum"];
         let (bytes, seconds) = (sum["bytes"].as_f64()?, sum["seconds"].as_f64()?);
@@ -338,7 +338,7 @@ fn iperf2_figures(case: &Case, client: &SimFinished, own: Carried) -> Vec<String
         if bytes > left {
             list.push(format!("{bytes} bytes sent, and {left} on the link"));
         }
-        let most = bits_per_second(case) * MARGIN + 100_000.0 / seconds.max(0.1);
+        let most = bits_per_second(case.link) * MARGIN + 100_000.0 / seconds.max(0.1);
         if rate > most {
             list.push(format!("{rate} bit/s over a link of {most}"));
         }
@@ -373,6 +373,6 @@ impl Iperf2Row {
     clippy::cast_precision_loss,
     reason = "rates of a simulation are small"
 )]
-fn bits_per_second(case: &Case) -> f64 {
-    case.link.bits_per_second as f64
+pub(super) fn bits_per_second(link: SimLink) -> f64 {
+    link.bits_per_second as f64
 }

@@ -211,7 +211,7 @@ pub struct RunError {
 }
 
 /// One line of `--json-stream`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "event", rename = "event", rename_all = "lowercase")]
 pub enum StreamEvent {

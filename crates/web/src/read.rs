@@ -9,7 +9,8 @@ mod netperf;
 use std::io::Read;
 
 use flate2::read::MultiGzDecoder;
-use netperf_report::document::{Document, SCHEMA, StreamEvent};
+use netperf_report::document::{Document, SCHEMA};
+use serde::Deserialize as _;
 use serde_json::Value;
 use thiserror::Error;
 
@@ -63,16 +64,16 @@ pub fn document(bytes: &[u8]) -> Option<Document> {
     let is_result =
         |document: &Document| document.header.schema == SCHEMA && !document.test.name.is_empty();
     weighed(JsonWeight::of(bytes)).ok()?;
-    let alone = serde_json::from_slice::<Document>(bytes).ok();
+    let read = |value: &Value| Document::deserialize(value).ok();
+    let alone = || read(&serde_json::from_slice(bytes).ok()?);
     let at_end = || {
         let text = std::str::from_utf8(bytes).ok()?;
         let last = text.lines().rev().find(|line| !line.trim().is_empty())?;
-        match serde_json::from_str(last) {
-            Ok(StreamEvent::Result { document }) => Some(*document),
-            Ok(_) | Err(_) => None,
-        }
+        let event: Value = serde_json::from_str(last).ok()?;
+        let is_last = event["event"] == "result";
+        read(event.get("document").filter(|_| is_last)?)
     };
-    alone.filter(is_result).or_else(at_end).filter(is_result)
+    alone().filter(is_result).or_else(at_end).filter(is_result)
 }
 
 /// The file's name without its folders and the usual endings.

@@ -17,7 +17,7 @@ use netperf_model::{
 };
 use netperf_report::SoFar;
 use netperf_report::control::Whose;
-use netperf_report::document::{Document, RunContext, RunError, StreamEvent};
+use netperf_report::document::{Document, RunContext, RunError};
 use netperf_report::format::json::{self, Answer};
 use netperf_report::list::{self, List, Support, SupportRow};
 use netperf_report::{final_report, incomplete, interim_line, needs};
@@ -454,8 +454,9 @@ fn every_event_is_one_valid_line() {
             }
             let last = valid_event(&final_report(&outcome, &run.report).expect("an event"));
             assert_eq!(last["event"], "result");
-            reads_back::<StreamEvent>(&last.to_string(), &last);
-            let faults = SCHEMA.faults(&last["document"]);
+            let document = &last["document"];
+            reads_back::<Document>(&document.to_string(), document);
+            let faults = SCHEMA.faults(document);
             assert_eq!(faults, [""; 0]);
         }
     }

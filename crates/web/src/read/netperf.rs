@@ -8,10 +8,10 @@ mod series;
 mod times;
 
 use netperf_model::Part;
-use netperf_model::fields::MeasuredFigure;
+use netperf_model::fields::{AsSeconds, MeasuredFigure};
 use netperf_report::document::{
     AskedTest, Document, FlowResult, IterationDocument, MeanResult, OneWayResult, SCHEMA,
-    StreamEvent, ThroughputFigures,
+    ThroughputFigures,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -53,30 +53,9 @@ pub(super) fn stream(events: &[Value], broken: bool) -> Option<Record> {
     let mut document = Document::default();
     let mut is_complete = false;
     for event in events {
-        match StreamEvent::deserialize(event) {
-            Ok(StreamEvent::Start {
-                header,
-                command_line,
-                time,
-                test,
-            }) => {
-                document.header = header;
-                document.command_line = command_line;
-                document.span.started = time;
-                document.test = *test;
-            }
-            Ok(StreamEvent::Interim { interval }) => document.intervals.push(*interval),
-            Ok(StreamEvent::Iteration { iteration, .. }) => document.iterations.push(*iteration),
-            Ok(StreamEvent::Result { document: whole }) => {
-                document = *whole;
-                is_complete = true;
-            }
-            Ok(StreamEvent::Error { error, .. }) => {
-                document.error = Some(error);
-                is_complete = true;
-            }
-            // Later versions may have other events.
-            Err(_) => {}
+        // Later versions may have other events.
+        if let Ok(is_last) = take(event, &mut document) {
+            is_complete |= is_last;
         }
     }
     if document.header.schema != SCHEMA {
@@ -94,6 +73,40 @@ pub(super) fn stream(events: &[Value], broken: bool) -> Option<Record> {
         ));
     }
     Some(record)
+}
+
+/// Takes an event of `--json-stream` into the document so far; returns true for the last event.
+/// Fails if it cannot be read.
+fn take(event: &Value, document: &mut Document) -> serde_json::Result<bool> {
+    match event["event"].as_str() {
+        Some("start") => {
+            let mut begun = Document::clone(document);
+            begun.header = Deserialize::deserialize(event)?;
+            begun.command_line = part(event, "command_line")?;
+            begun.span.started = AsSeconds::deserialize(&event["time_unix_seconds"])?;
+            begun.test = part(event, "test")?;
+            *document = begun;
+        }
+        Some("interim") => document.intervals.push(part(event, "interval")?),
+        Some("iteration") => document.iterations.push(part(event, "iteration")?),
+        Some("result") => {
+            *document = part(event, "document")?;
+            return Ok(true);
+        }
+        Some("error") => {
+            document.error = Some(part(event, "error")?);
+            return Ok(true);
+        }
+        Some(_) | None => {}
+    }
+    Ok(false)
+}
+
+/// A field of an event.
+fn part<'e, T: Deserialize<'e> + Default>(event: &'e Value, name: &str) -> serde_json::Result<T> {
+    event
+        .get(name)
+        .map_or_else(|| Ok(T::default()), T::deserialize)
 }
 
 /// A text that is not empty, without blanks around it.

@@ -39,10 +39,13 @@ use unbuilt::results::{human, keep};
 use unbuilt::show;
 
 use std::ffi::OsString;
+use std::io;
 use std::process::ExitCode;
 
 use netperf_cli::{CliError, Command, OutputStream, RunCommand, UnknownTest, Usage};
-use netperf_model::{Arrival, Format, TestPlan};
+use netperf_engine::{EngineError, NetperfProgram, PreparedServer, prepare_server};
+use netperf_model::{Arrival, EndJob, EndNeeds, Format, TestPlan};
+use netperf_os::Socket;
 use netperf_program::memory::report_lack_of_memory;
 use netperf_program::output::{self, Failure, HintUse, out};
 use netperf_report::document::RunError;
@@ -67,6 +70,19 @@ pub fn main(argv: &[OsString], version: &str, subcommand: RunSubcommand) -> Exit
     report_lack_of_memory("netperf");
     output::end_with_reader();
     output::unless_lost(run_as_asked(argv, version, subcommand))
+}
+
+/// Prepares netserver's end of a test in this program, which then contains the loops that both ends
+/// have once.
+///
+/// # Errors
+/// As [`netperf_engine::TestEnd::prepare`].
+pub fn prepare_server_end(
+    handoff: Option<Socket>,
+    job: EndJob,
+    reserve: &mut dyn FnMut(EndNeeds) -> io::Result<()>,
+) -> Result<Box<dyn PreparedServer>, EngineError> {
+    prepare_server::<NetperfProgram>(handoff, job, reserve)
 }
 
 fn run_as_asked(argv: &[OsString], version: &str, subcommand: RunSubcommand) -> ExitCode {

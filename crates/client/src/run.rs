@@ -26,7 +26,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use netperf_cli::{OutputStream, RunCommand};
-use netperf_engine::{EndReport, EngineError, Lost, Operation, TestEnd};
+use netperf_engine::{EndReport, EngineError, Lost, NetperfProgram, Operation, TestEnd};
 use netperf_measure::clock;
 use netperf_measure::device_drops::DeviceDrops;
 use netperf_measure::host;
@@ -266,7 +266,7 @@ impl<'a> TestRun<'a> {
             }
             failure::engine(&error, plan.transport, family)
         };
-        let mut end = TestEnd::prepare(self.job(&hosts)?).map_err(failed)?;
+        let mut end = TestEnd::<NetperfProgram>::prepare(self.job(&hosts)?).map_err(failed)?;
         let local = *end.setup();
         // In front of the request: netserver waits only seconds for the data.
         wait(plan.wait);

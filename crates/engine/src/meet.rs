@@ -42,8 +42,8 @@ use crate::error::{EngineError, Operation};
 use crate::limit::RunLimit;
 use crate::moved::{ConnectionFacts, Moved};
 use crate::path::{self, DataPath, PathClass};
+use crate::program::Program;
 use crate::ring::Ring;
-use crate::role::Role;
 use crate::stop::{Ended, Stop, control_end, is_gone};
 use crate::timing;
 use crate::workload;
@@ -81,7 +81,7 @@ pub(crate) struct Work {
 }
 
 /// Runs one flow with the loop that its job asks for.
-pub(crate) fn run<N: Role>(
+pub(crate) fn run<P: Program>(
     work: &mut Work,
     data: Socket,
     stop: &mut AlarmStop<'_>,
@@ -93,8 +93,8 @@ pub(crate) fn run<N: Role>(
         stop.live().keeps(kept.watched());
     }
     let mut hooks = PlannedHooks::of_end(&work.job.end, &work.setup, work.job.sends);
-    let flow = OneFlow::<'_, '_, N> {
-        role: PhantomData,
+    let flow = OneFlow::<'_, '_, P> {
+        program: PhantomData,
         limit: limit(work),
         work: &mut *work,
         stop: &mut *stop,
@@ -198,8 +198,8 @@ fn blame(job: &EndJob) -> impl FnOnce(io::Error) -> EngineError + use<> {
 }
 
 /// One flow of an end, under way.
-struct OneFlow<'a, 's, N> {
-    role: PhantomData<N>,
+struct OneFlow<'a, 's, P> {
+    program: PhantomData<P>,
     work: &'a mut Work,
     limit: RunLimit,
     stop: &'a mut AlarmStop<'s>,
@@ -209,12 +209,12 @@ struct OneFlow<'a, 's, N> {
 }
 
 /// A flow and its socket, to be matched with the transport's types.
-struct OnTransport<'a, 's, N> {
-    flow: OneFlow<'a, 's, N>,
+struct OnTransport<'a, 's, P> {
+    flow: OneFlow<'a, 's, P>,
     data: Socket,
 }
 
-impl<N: Role> Visitor for OnTransport<'_, '_, N> {
+impl<P: Program> Visitor for OnTransport<'_, '_, P> {
     type Out = Result<Moved, EngineError>;
 
     fn stream<C: Connects>(self, how: C) -> Self::Out {
@@ -260,7 +260,7 @@ impl<N: Role> Visitor for OnTransport<'_, '_, N> {
     fn addressed<A: Addresses>(self, how: A) -> Self::Out {
         let Self { flow, data } = self;
         let job = &flow.work.job;
-        if N::NETPERF {
+        if P::is_netperf(job) {
             let endpoint = flow.asking(&how, data)?;
             flow.begin()?;
             flow.addressed(endpoint)
@@ -279,7 +279,7 @@ impl<N: Role> Visitor for OnTransport<'_, '_, N> {
     }
 }
 
-impl<'s, N: Role> OneFlow<'_, 's, N> {
+impl<'s, P: Program> OneFlow<'_, 's, P> {
     fn visit(self, data: Socket) -> Result<Moved, EngineError> {
         let job = &self.work.job;
         let (transport, options) = (job.transport, job.end.socket.clone());
@@ -291,9 +291,8 @@ impl<'s, N: Role> OneFlow<'_, 's, N> {
         registry::visit(transport, asked, OnTransport { flow: self, data })
     }
 
-    #[expect(clippy::unused_self, reason = "a property of the end")]
     fn is_netperf(&self) -> bool {
-        N::NETPERF
+        P::is_netperf(&self.work.job)
     }
 
     /// Splits the state for a loop into buffers and the rest.
@@ -404,7 +403,7 @@ impl<'s, N: Role> OneFlow<'_, 's, N> {
         how: &C,
         listener: &Socket,
     ) -> Result<Result<C::Endpoint, Ended>, EngineError> {
-        let mut wait = timing::ConnectionWait::of(&self.work.job).filter(|_| !N::NETPERF);
+        let mut wait = timing::ConnectionWait::of(&self.work.job).filter(|_| !self.is_netperf());
         loop {
             let over = |stop: &mut AlarmStop<'_>, tally: &Tally| {
                 let ended = stop.interrupted(tally);
@@ -472,7 +471,7 @@ impl<'s, N: Role> OneFlow<'_, 's, N> {
         self.hooks.over();
         let job = &self.work.job;
         // netperf closes or resets the connection when its time is over.
-        let may_be_gone = !N::NETPERF;
+        let may_be_gone = !self.is_netperf();
         let ended = match ended {
             Err(error) if may_be_gone && is_gone(&error) => Ended::ByPeer,
             other => other.map_err(blame(job))?,
@@ -515,10 +514,10 @@ impl<'s, N: Role> OneFlow<'_, 's, N> {
     /// Requests and responses: netperf asks, netserver answers.
     fn request_response<E: Endpoint>(&mut self, endpoint: &mut E) -> Result<Ended, EngineError> {
         let job = &self.work.job;
-        let (burst, blame) = (job.burst, blame(job));
+        let (netperf, burst, blame) = (P::is_netperf(job), job.burst, blame(job));
         let (rings, run) = self.parts();
         let (send, recv) = (needed(&mut rings.send)?, needed(&mut rings.recv)?);
-        let ended = if N::NETPERF {
+        let ended = if netperf {
             loops::ask(endpoint, (send, recv), burst, run)
         } else {
             loops::answer(endpoint, (recv, send), run)

@@ -27,8 +27,8 @@ use crate::flows;
 use crate::live::Live;
 use crate::meet::{self, Work};
 use crate::moved::Moved;
+use crate::program::Program;
 use crate::report::EndReport;
-use crate::role::{Client, Role, Server};
 use crate::stop::{Ended, control_has_ended};
 use crate::timing;
 use sockets::announce;
@@ -39,7 +39,7 @@ pub(crate) use test_end::SecondSocket;
 pub(crate) use test_end::Targets;
 pub use test_end::TestEnd;
 
-impl<N: Role> TestEnd<N> {
+impl<P: Program> TestEnd<P> {
     /// Runs one flow; nothing where netserver's socket was not `reached`.
     fn run_one(
         self,
@@ -54,7 +54,7 @@ impl<N: Role> TestEnd<N> {
             stamping,
             ..
         } = self;
-        let netperf = N::NETPERF;
+        let netperf = P::is_netperf(&work.job);
         let signals = if netperf {
             Outside::Caught
         } else {
@@ -75,7 +75,7 @@ impl<N: Role> TestEnd<N> {
         let watched = live.watch(work.job.end.series, netperf);
         let moved = series::beside(watched, || {
             if reached {
-                meet::run::<N>(&mut work, socket, &mut stop, &mut tally)
+                meet::run::<P>(&mut work, socket, &mut stop, &mut tally)
             } else {
                 Ok(Moved::nothing(Ended::Abandoned))
             }
@@ -107,7 +107,7 @@ impl<N: Role> TestEnd<N> {
     }
 }
 
-impl TestEnd<Client> {
+impl<P: Program> TestEnd<P> {
     /// Runs netperf's end against the data sockets at `remotes`, which flows take in turn;
     /// `live` can be read meanwhile.
     ///
@@ -184,7 +184,7 @@ impl TestEnd<Client> {
     }
 }
 
-impl TestEnd<Server> {
+impl<P: Program> TestEnd<P> {
     /// Runs netserver's end: to be called right after the response was sent.
     ///
     /// # Errors

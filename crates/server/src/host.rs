@@ -5,11 +5,12 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use netperf_daemon::record::{Ran, Records, SessionEnd, SessionQuestion, SessionRecord};
 use netperf_daemon::sandbox::fill_file;
-use netperf_engine::{EngineError, Operation, Server, TestEnd};
+use netperf_engine::{EngineError, Operation, PrepareServer, PreparedServer};
 use netperf_measure::{clock, cpus, device_stamps};
 use netperf_model::{
     Abilities, CpuMethod, CpuPlan, Denied, EndJob, EndNeeds, EndResult, EndSetup, FactsWanted,
@@ -21,6 +22,13 @@ use netperf_session::dialect::Ready;
 use netperf_session::driver::{NotPrepared, SessionHost};
 use netperf_transport::one_port::{HandoffMessage, fresh, send_message};
 use netperf_wire::RemoteErrno;
+
+static PREPARE: OnceLock<PrepareServer> = OnceLock::new();
+
+/// Has ends of tests prepared so.
+pub(super) fn prepare_by(prepare: PrepareServer) {
+    let _set_before = PREPARE.set(prepare);
+}
 
 /// Runs the tests of a session.
 pub(super) struct EngineHost<'a> {
@@ -38,7 +46,7 @@ pub(super) struct EngineHost<'a> {
 
 /// A prepared end with the name of its run.
 pub(super) struct Prepared {
-    server: TestEnd<Server>,
+    server: Box<dyn PreparedServer>,
     transport: TransportId,
     flow: Flow,
     /// Length of the test; `None` if it has no time.
@@ -201,8 +209,10 @@ impl<'a> EngineHost<'a> {
                 io::ErrorKind::OutOfMemory.into()
             })
         };
-        let server = TestEnd::prepare_behind(handoff, job, &mut reserve);
-        let server = server
+        let prepare = PREPARE
+            .get()
+            .ok_or(NotPrepared::Failed(RemoteErrno::EOPNOTSUPP))?;
+        let server = prepare(handoff, job, &mut reserve)
             .map_err(|error| denied.map_or_else(|| not_prepared(&error), NotPrepared::Denied))?;
         let ready = Ready {
             setup: EndSetup {

@@ -36,8 +36,13 @@ use netperf_daemon::record::{Grant, Records, SessionEnd, SessionQuestion, Sessio
 use netperf_daemon::sandbox::{Means, SessionNeeds};
 use netperf_daemon::session_log::{ProcessEnd, SessionLog};
 use netperf_daemon::{metrics_server, rights_helper, sandbox};
+use netperf_engine::{
+    EngineError, NetserverProgram, PrepareServer, PreparedServer, prepare_server,
+};
 use netperf_measure::clock;
-use netperf_model::{Denied, GuardedFeature, KeyRing, KeyRole, Limits, PassphraseText, Require};
+use netperf_model::{
+    Denied, EndJob, EndNeeds, GuardedFeature, KeyRing, KeyRole, Limits, PassphraseText, Require,
+};
 use netperf_os::privileges::{self, ResourceLimit};
 use netperf_os::wait::{Interest, ready};
 use netperf_os::{Socket, pass, rights};
@@ -66,9 +71,23 @@ fn prepare_limits() {
     privileges::raise_limit(ResourceLimit::Processes, sandbox::PROCESSES);
 }
 
-/// Runs netserver. `full_version` is the output of `--version`.
+/// Prepares netserver's end of a test in a program that has no other.
+///
+/// # Errors
+/// As [`netperf_engine::TestEnd::prepare`].
+pub fn prepare_end(
+    handoff: Option<Socket>,
+    job: EndJob,
+    reserve: &mut dyn FnMut(EndNeeds) -> io::Result<()>,
+) -> Result<Box<dyn PreparedServer>, EngineError> {
+    prepare_server::<NetserverProgram>(handoff, job, reserve)
+}
+
+/// Runs netserver. `full_version` is the output of `--version`; `prepare` prepares the ends of its
+/// tests.
 #[must_use]
-pub fn main(argv: &[OsString], full_version: &str) -> ExitCode {
+pub fn main(argv: &[OsString], full_version: &str, prepare: PrepareServer) -> ExitCode {
+    host::prepare_by(prepare);
     netperf_os::process::set_name(netperf_os::process::own_name());
     prepare_limits();
     session_process::serve_forked_by(serve_forked);

@@ -224,7 +224,9 @@ pub fn stream<V: StreamVisitor>(
     visitor: V,
 ) -> Opened<V::Out> {
     Ok(match path {
-        DataPath::File if V::NETPERF => visitor.sends(move |socket| how.file_sender(socket)),
+        DataPath::File if V::ASKS && visitor.is_netperf() => {
+            visitor.sends(move |socket| how.file_sender(socket))
+        }
         DataPath::Splice if how.only_receives => {
             polled!(how, visitor.receives, Socket, None, MakeSpliced)
         }
@@ -250,10 +252,13 @@ pub fn stream<V: StreamVisitor>(
             let make = move |socket| Ok(how.discarding(socket));
             return waited!(how, visitor.receives, Socket, None, make);
         }
-        DataPath::Stamped(by) => visitor.moves(move |socket| {
-            Stamped::stream(socket, V::NETPERF, (by, how.flows()))
-                .map_err(OpenStep::Stamps(by).failed())
-        }),
+        DataPath::Stamped(by) => {
+            let asks = visitor.is_netperf();
+            visitor.moves(move |socket| {
+                Stamped::stream(socket, asks, (by, how.flows()))
+                    .map_err(OpenStep::Stamps(by).failed())
+            })
+        }
         DataPath::BatchSend | DataPath::BatchRecv | DataPath::Connections | DataPath::BothWays => {
             return Err(without_endpoint());
         }
@@ -263,7 +268,7 @@ pub fn stream<V: StreamVisitor>(
 /// Opens the path of a call for each message.
 fn plain_stream<V: StreamVisitor>(how: EndpointOptions<'_>, visitor: V) -> Opened<V::Out> {
     match how.early_responses {
-        Some(most) if V::IS_ONE && V::NETPERF => {
+        Some(most) if V::IS_ONE && V::ASKS && visitor.is_netperf() => {
             let make = move |socket| how.early_reader(socket, most);
             waited!(how, visitor.exchanges, Socket, None, make)
         }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use netperf_cli::OutputStream;
-use netperf_engine::{Client, EndMark, EndReport, PATIENCE, TestEnd};
+use netperf_engine::{EndMark, EndReport, NetperfProgram, PATIENCE, TestEnd};
 use netperf_measure::{clock, cpu};
 use netperf_model::many::flows_have_sessions;
 use netperf_model::{
@@ -192,7 +192,7 @@ impl TestRun<'_> {
     /// directions together, come first.
     pub(super) fn agree(
         &mut self,
-        end: &TestEnd<Client>,
+        end: &TestEnd<NetperfProgram>,
         hosts: &Hosts,
     ) -> Result<Vec<Agreement>, Failure> {
         let plan = self.plan();

@@ -10,8 +10,8 @@ use netperf_transport::place::Placed;
 use crate::error::EngineError;
 use crate::live::Live;
 use crate::path;
+use crate::program::Program;
 use crate::report::EndReport;
-use crate::role::Role;
 use crate::run::{Targets, TestEnd};
 
 /// No further sockets.
@@ -20,8 +20,8 @@ pub(crate) fn further(_: &EndJob, _: &Placed) -> Result<(Vec<Socket>, Vec<u16>),
 }
 
 /// Refuses to run.
-pub(crate) fn run<N: Role>(
-    _: TestEnd<N>,
+pub(crate) fn run<P: Program>(
+    _: TestEnd<P>,
     _: &Targets,
     _: &[BorrowedFd<'_>],
     _: &Live,

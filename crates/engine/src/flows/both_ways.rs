@@ -16,9 +16,9 @@ use crate::direction;
 use crate::end;
 use crate::error::{EngineError, Operation};
 use crate::path::{DataPath, PathClass};
-use crate::role::Role;
+use crate::program::Program;
 
-impl<N: Role, T, F: FnOnce() -> T> OpenFlows<'_, N, F> {
+impl<P: Program, T, F: FnOnce() -> T> OpenFlows<'_, P, F> {
     /// Moves the bytes of connections both ways, each direction on its data path.
     pub(super) fn both_ways<C: Connects + Sync>(self, how: &C) -> Coordination<T> {
         let FlowSet { job, common, .. } = self.set;
@@ -64,7 +64,7 @@ impl<N: Role, T, F: FnOnce() -> T> OpenFlows<'_, N, F> {
         let sockets = dealt(sockets, set.threads);
         let open = |index: u32| {
             let own = sockets(index)?;
-            let both: Opened<Vec<_>> = if N::NETPERF {
+            let both: Opened<Vec<_>> = if P::is_netperf(job) {
                 let aimed = set.aimed_both(index, own)?.into_iter();
                 aimed.map(|(socket, to)| one((socket, Some(to)))).collect()
             } else {
@@ -94,7 +94,7 @@ impl<N: Role, T, F: FnOnce() -> T> OpenFlows<'_, N, F> {
     }
 }
 
-impl<'r, N: Role> FlowSet<'r, N> {
+impl<'r, P: Program> FlowSet<'r, P> {
     /// netserver's sockets that send to netperf's.
     pub(super) fn senders(&self) -> &'r [SockAddr] {
         match self.job.duplex {

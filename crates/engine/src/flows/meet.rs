@@ -36,13 +36,13 @@ use crate::early::{StopReceiver, StopReceiverSlot};
 use crate::error::{EngineError, Operation};
 use crate::moved::ConnectionFacts;
 use crate::path::{self, DataPath, PathClass};
-use crate::role::Role;
+use crate::program::Program;
 use crate::run::Targets;
 
 /// The flows of a run.
 #[derive(Clone, Copy)]
-pub(super) struct FlowSet<'r, N> {
-    pub(super) role: PhantomData<N>,
+pub(super) struct FlowSet<'r, P> {
+    pub(super) program: PhantomData<P>,
     pub(super) job: &'r EndJob,
     pub(super) flows: u32,
     pub(super) threads: u32,
@@ -58,8 +58,8 @@ pub(super) struct FlowSet<'r, N> {
 }
 
 /// The flows of a run, to be matched with the transport's types.
-pub(super) struct OpenFlows<'r, N, F> {
-    pub(super) set: FlowSet<'r, N>,
+pub(super) struct OpenFlows<'r, P, F> {
+    pub(super) set: FlowSet<'r, P>,
     /// netserver's sockets without connections.
     pub(super) sockets: Vec<Socket>,
     /// The main thread's part.
@@ -72,7 +72,7 @@ pub(super) type Coordination<T> = Result<(Vec<Result<WorkerReport, EngineError>>
 /// Opens the flows of a thread.
 type Opener<'r, E> = Box<dyn Fn(u32) -> Result<Vec<E>, EngineError> + Sync + 'r>;
 
-impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
+impl<P: Program, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, P, F> {
     type Out = Coordination<T>;
 
     #[expect(
@@ -95,7 +95,7 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
         }
         let ends = ConnectionEnds::of::<C>(job.transport);
         let open = self.set.opener(&how)?;
-        Ok(common.run::<N, _, _>(&open, &share(job, common.setup), &ends, self.coordinate))
+        Ok(common.run::<P, _, _>(&open, &share(job, common.setup), &ends, self.coordinate))
     }
 
     fn datagrams<E: Aimed>(self, how: Udp<E>) -> Self::Out {
@@ -109,7 +109,7 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
         let directions = direction::both(job, PathClass::Datagrams, common.setup);
         if path == DataPath::BothWays && !directions.iter().all(PathDirection::is_plain) {
             return self.both_ways_in_datagrams(directions);
-        } else if N::NETPERF && job.duplex == Some(Duplex::Separate) {
+        } else if P::is_netperf(job) && job.duplex == Some(Duplex::Separate) {
             return self.in_datagrams_apart::<E>();
         }
         let Self {
@@ -120,14 +120,14 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
         if matches!(path, DataPath::RingRecv | DataPath::BatchRecv) {
             return set.receiving(path, sockets, coordinate);
         }
-        if N::NETPERF && job.tells_addresses() {
+        if P::is_netperf(job) && job.tells_addresses() {
             let aimed = sockets.into_iter().zip(&set.targets.there);
             let aimed = aimed.map(|(socket, to)| how.asking(socket, to.clone()));
             let aimed = aimed.collect::<io::Result<Vec<E>>>();
             let from = dealt(aimed.map_err(Operation::Connect.failed())?, set.threads);
             return set.aimed_at(path, &from, coordinate);
         }
-        if N::NETPERF {
+        if P::is_netperf(job) {
             let from = |index: u32| set.asking(&how, index);
             return set.aimed_at(path, &from, coordinate);
         }
@@ -159,7 +159,7 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
             let open = dealt(each.collect::<Result<_, _>>()?, set.threads);
             return set.over_messages::<A::Asking, _>(&open, coordinate);
         }
-        if N::NETPERF {
+        if P::is_netperf(job) {
             let open = |index: u32| set.aimed(index)?.into_iter().map(asking).collect();
             return set.over_messages::<A::Asking, _>(&open, coordinate);
         }
@@ -178,14 +178,14 @@ impl<N: Role, T, F: FnOnce() -> T> Visitor for OpenFlows<'_, N, F> {
     }
 }
 
-impl<'r, N: Role, T, F: FnOnce() -> T> OpenFlows<'r, N, F> {
+impl<'r, P: Program, T, F: FnOnce() -> T> OpenFlows<'r, P, F> {
     /// Opens a connection for every transaction.
     fn transactions<C: Connects + Sync>(self, how: &C) -> Coordination<T> {
         let Self {
             set, coordinate, ..
         } = self;
         let FlowSet { job, common, .. } = set;
-        if !N::NETPERF {
+        if !P::is_netperf(job) {
             let gate = set.gate()?;
             let listener = gate.listener;
             listener
@@ -263,7 +263,7 @@ impl<'r, N: Role, T, F: FnOnce() -> T> OpenFlows<'r, N, F> {
             make(sockets).map_err(|OpenError { error, .. }| operation.failed()(error))
         };
         let share = share(job, common.setup);
-        let (mut reports, coordinated) = common.run::<N, _, _>(&open, &share, &ends, coordinate);
+        let (mut reports, coordinated) = common.run::<P, _, _>(&open, &share, &ends, coordinate);
         if let Some(Ok(first)) = reports.first_mut() {
             first.cipher = locked(&cipher).take();
         }
@@ -271,7 +271,7 @@ impl<'r, N: Role, T, F: FnOnce() -> T> OpenFlows<'r, N, F> {
     }
 }
 
-impl<'r, N: Role> FlowSet<'r, N> {
+impl<'r, P: Program> FlowSet<'r, P> {
     /// Options of the endpoints of the flows. No call waits where data goes both ways.
     fn opening(&self) -> EndpointOptions<'static> {
         let most = if self.job.duplex.is_some() {
@@ -291,7 +291,7 @@ impl<'r, N: Role> FlowSet<'r, N> {
     ) -> Coordination<T> {
         let FlowSet { job, common, .. } = self;
         let share = share(job, common.setup);
-        Ok(common.run::<N, E, _>(open, &share, &DatagramEnds, coordinate))
+        Ok(common.run::<P, E, _>(open, &share, &DatagramEnds, coordinate))
     }
 
     /// Moves datagrams to the addresses of endpoints.
@@ -384,7 +384,7 @@ impl<'r, N: Role> FlowSet<'r, N> {
     where
         C::Endpoint: 'r,
     {
-        if N::NETPERF {
+        if P::is_netperf(self.job) {
             return Ok(Box::new(self.connects(how)));
         }
         let accepted = self.accepted(how)?;
@@ -400,7 +400,7 @@ impl<'r, N: Role> FlowSet<'r, N> {
     fn connects<C: Connects + Sync>(
         &self,
         connects: &'r C,
-    ) -> impl Fn(u32) -> Result<Vec<C::Endpoint>, EngineError> + Sync + use<'r, C, N> {
+    ) -> impl Fn(u32) -> Result<Vec<C::Endpoint>, EngineError> + Sync + use<'r, C, P> {
         let (job, flows, threads) = (self.job, self.flows, self.threads);
         let shared = self.common.shared;
         let opening = FlowOpener::new();
@@ -443,18 +443,22 @@ impl<'r, N: Role> FlowSet<'r, N> {
 }
 
 /// Connections whose sockets are moved to the endpoints of a data path.
-struct ConnectionFlows<'r, 'h, N, F, C> {
-    flows: OpenFlows<'r, N, F>,
+struct ConnectionFlows<'r, 'h, P, F, C> {
+    flows: OpenFlows<'r, P, F>,
     how: &'h C,
 }
 
-impl<N: Role, T, F: FnOnce() -> T, C: Connects + Sync> StreamVisitor
-    for ConnectionFlows<'_, '_, N, F, C>
+impl<P: Program, T, F: FnOnce() -> T, C: Connects + Sync> StreamVisitor
+    for ConnectionFlows<'_, '_, P, F, C>
 {
     type Out = Coordination<T>;
 
     const IS_ONE: bool = false;
-    const NETPERF: bool = N::NETPERF;
+    const ASKS: bool = P::ASKS;
+
+    fn is_netperf(&self) -> bool {
+        P::is_netperf(self.flows.set.job)
+    }
 
     fn moves<M: MakeStream>(self, make: M) -> Self::Out {
         let make = |sockets| make.many(sockets);
@@ -463,13 +467,13 @@ impl<N: Role, T, F: FnOnce() -> T, C: Connects + Sync> StreamVisitor
 }
 
 /// Datagrams whose endpoints are made, thread by thread, from what `from` gives.
-struct DatagramFlows<'r, 'o, N, I, F> {
-    set: FlowSet<'r, N>,
+struct DatagramFlows<'r, 'o, P, I, F> {
+    set: FlowSet<'r, P>,
     from: &'o (dyn Fn(u32) -> Result<Vec<I>, EngineError> + Sync),
     coordinate: F,
 }
 
-impl<N: Role, I, T, F: FnOnce() -> T> DatagramVisitor<I> for DatagramFlows<'_, '_, N, I, F> {
+impl<P: Program, I, T, F: FnOnce() -> T> DatagramVisitor<I> for DatagramFlows<'_, '_, P, I, F> {
     type Out = Coordination<T>;
 
     const IS_ONE: bool = false;

@@ -28,16 +28,16 @@ use crate::feedback::FeedbackWatch;
 use crate::finish::{AT_MOST, DRAIN};
 use crate::live::Live;
 use crate::meet::Work;
+use crate::program::Program;
 use crate::report::EndReport;
-use crate::role::Role;
 use crate::run::{SecondSocket, Targets, TestEnd};
 use crate::stop::Ended;
 use crate::stop::GRACE;
 use crate::timing::{self, CONNECTION, IDLE, PAD, patience};
 
 /// Runs all flows of an end.
-pub(crate) fn run<N: Role>(
-    end: TestEnd<N>,
+pub(crate) fn run<P: Program>(
+    end: TestEnd<P>,
     targets: &Targets,
     controls: &[BorrowedFd<'_>],
     live: &Live,
@@ -56,7 +56,7 @@ pub(crate) fn run<N: Role>(
         own.into_iter().map(SecondSocket::into_parts).unzip();
     let further = further.into_iter().chain(own);
     let (listener, sockets) = of_flows(job, socket, further);
-    let netperf = N::NETPERF;
+    let netperf = P::is_netperf(job);
     let flows = job.flows.clone().unwrap_or_default();
     let _best_effort = netperf_os::process::raise_open_files();
     let threads = workers::threads(job, &flows.workers, flows.count);
@@ -64,7 +64,7 @@ pub(crate) fn run<N: Role>(
     let shared = shared.map_err(Operation::Create.failed())?;
     let counts = live.of_workers(to_usize(threads));
     let watched = live.watch(job.end.series, netperf);
-    let common = common::<N>(&work, &flows, (&shared, &counts), (live, watched));
+    let common = common::<P>(&work, &flows, (&shared, &counts), (live, watched));
     let (receivers, feedback) = (
         StopReceiverSlot::default(),
         FeedbackWatch::of(job, controls),
@@ -72,8 +72,8 @@ pub(crate) fn run<N: Role>(
     let meter = RefCell::new(CpuMeter::new(&job.end, flows.has_margins()));
     let note = || meter.borrow().note();
     let begun = clock::now();
-    let set = FlowSet::<'_, N> {
-        role: PhantomData,
+    let set = FlowSet::<'_, P> {
+        program: PhantomData,
         job,
         flows: flows.count,
         threads,
@@ -168,7 +168,7 @@ fn ends_intervals(job: &EndJob, stage: RunStage, live: &Live) {
     }
 }
 
-fn common<'a, N: Role>(
+fn common<'a, P: Program>(
     work: &'a Work,
     flows: &'a EndFlows,
     (shared, counts): (&'a SharedRun, &'a [Counts]),
@@ -182,7 +182,7 @@ fn common<'a, N: Role>(
         shared,
         counts,
         workers: &flows.workers,
-        work: loop_of::<N>(job),
+        work: loop_of::<P>(job),
         asking: job.is_netperf(),
         flows: flows.count,
         end: &job.end,
@@ -195,7 +195,7 @@ fn common<'a, N: Role>(
         cuts_at_stop: timing::netperf_receives_datagrams(job),
         closes: job.is_netperf() && (sends_end || (job.tells_addresses() && job.stops_sender)),
         series: watched,
-        live: N::NETPERF.then_some(live),
+        live: P::is_netperf(job).then_some(live),
         patience: job.response_patience(),
         tells: job.stops_sender,
     }
@@ -236,8 +236,8 @@ fn cut(job: &EndJob, reports: &mut [WorkerReport]) -> bool {
 }
 
 /// The loop of an end.
-fn loop_of<N: Role>(job: &EndJob) -> FlowLoop {
-    let netperf = N::NETPERF;
+fn loop_of<P: Program>(job: &EndJob) -> FlowLoop {
+    let netperf = P::is_netperf(job);
     if let Some(over) = job.duplex {
         FlowLoop::Exchange {
             apart: netperf && over == Duplex::Separate,

@@ -29,8 +29,8 @@ use crate::error::{EngineError, Operation};
 use crate::finish;
 use crate::limit::RECEIVED_MARGIN;
 use crate::live::Live;
+use crate::program::Program;
 use crate::ring::Ring;
-use crate::role::Role;
 use crate::sequence::{NumberTrack, Numbers};
 use crate::stop::{Ended, Lost};
 
@@ -150,7 +150,7 @@ impl<'a> WorkerSetup<'a> {
     /// Runs a part of the flows in a thread for each, beside `coordinate`, which opens the
     /// gate. `endpoints` opens the flows of a part, `share` is how much a flow may do,
     /// `ends` brings them to their end.
-    pub(super) fn run<N: Role, E: FlowEndpoint, T>(
+    pub(super) fn run<P: Program, E: FlowEndpoint, T>(
         self,
         endpoints: &(dyn Fn(u32) -> Result<Vec<E>, EngineError> + Sync),
         share: &(dyn Fn(u32) -> u64 + Sync),
@@ -167,7 +167,7 @@ impl<'a> WorkerSetup<'a> {
                 counts: state,
                 index,
             };
-            part.with_recorder::<N>(&|place| share(index + place * threads), ends)
+            part.with_recorder::<P>(&|place| share(index + place * threads), ends)
         };
         self.in_threads(&part, coordinate)
     }
@@ -395,17 +395,17 @@ struct ThreadFlows<'a, E> {
 
 impl<E: FlowEndpoint> ThreadFlows<'_, E> {
     /// Most tests have loops with a fixed recorder; others check at run time.
-    fn with_recorder<N: Role>(
+    fn with_recorder<P: Program>(
         self,
         share: &dyn Fn(u32) -> u64,
         ends: &dyn CloseFlows<E>,
     ) -> Result<WorkerReport, EngineError> {
         if !E::OWN_LOOPS {
-            self.run::<N, Option<LatencyRecorder>>(share, ends)
+            self.run::<P, Option<LatencyRecorder>>(share, ends)
         } else if self.common.latency {
-            self.run::<N, LatencyRecorder>(share, ends)
+            self.run::<P, LatencyRecorder>(share, ends)
         } else {
-            self.run::<N, NoRecorder>(share, ends)
+            self.run::<P, NoRecorder>(share, ends)
         }
     }
 
@@ -434,7 +434,7 @@ impl<E: FlowEndpoint> ThreadFlows<'_, E> {
         }
     }
 
-    fn run<N: Role, R: WorkerRecorder>(
+    fn run<P: Program, R: WorkerRecorder>(
         self,
         share: &dyn Fn(u32) -> u64,
         ends: &dyn CloseFlows<E>,
@@ -484,9 +484,9 @@ impl<E: FlowEndpoint> ThreadFlows<'_, E> {
             pacing: &mut pacing,
         };
         state.begin(&flows);
-        let work = (common.work, queue.as_mut());
+        let work = (common.work, common.asking, queue.as_mut());
         let rules = common.end_rules(share(0), ends);
-        let looped = looped::<N, E, R>(work, &rules, &mut flows, by, &mut rings, &mut state);
+        let looped = looped::<P, E, R>(work, &rules, &mut flows, by, &mut rings, &mut state);
         let spaced = pacing.paced(state.tally.bytes_sent, state.tally.send_calls);
         drop(poller);
         if let Some(watched) = common.series {
@@ -528,8 +528,8 @@ fn stamps<E: FlowEndpoint>(endpoints: &mut [E]) -> Option<Stamps> {
 }
 
 /// The loop that the work asks for.
-fn looped<N: Role, E: FlowEndpoint, R: WorkerRecorder>(
-    (work, queue): (FlowLoop, Option<&mut DueQueue>),
+fn looped<P: Program, E: FlowEndpoint, R: WorkerRecorder>(
+    (work, asking, queue): (FlowLoop, bool, Option<&mut DueQueue>),
     rules: &EndRules<impl Fn(&mut E)>,
     flows: &mut [FlowState<E, R::Mark>],
     by: &mut LoopEvents<'_>,
@@ -545,7 +545,7 @@ fn looped<N: Role, E: FlowEndpoint, R: WorkerRecorder>(
         FlowLoop::Transactions { in_flight } => {
             let (send, recv): (&mut Ring, &mut Ring) = (needed(send)?, needed(recv)?);
             let ended = match queue {
-                _ if !N::NETPERF => loops::answer(flows, by, (recv, send), state),
+                _ if !(P::ASKS && asking) => loops::answer(flows, by, (recv, send), state),
                 Some(queue) => loops::ask_at_times(flows, by, (send, recv), queue, state),
                 None => loops::ask(flows, by, (send, recv), in_flight, state),
             };

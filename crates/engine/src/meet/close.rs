@@ -11,10 +11,10 @@ use netperf_transport::{Endpoint, dccp, socket};
 use super::OneFlow;
 use crate::finish::{self, Drained};
 use crate::moved::{ConnectionFacts, Moved};
-use crate::role::Role;
+use crate::program::Program;
 use crate::stop::Ended;
 
-impl<N: Role> OneFlow<'_, '_, N> {
+impl<P: Program> OneFlow<'_, '_, P> {
     /// Reads the counts underneath the messages, once the kernel has returned what it
     /// borrowed. netserver closes first, so it waits until everything has arrived.
     pub(super) fn settled<E: Endpoint>(&mut self, endpoint: &mut E) {

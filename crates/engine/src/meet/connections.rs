@@ -17,14 +17,14 @@ use super::{OneFlow, accept, gate};
 use crate::alarm_stop::AlarmStop;
 use crate::error::{EngineError, Operation};
 use crate::moved::{ConnectionFacts, Moved};
-use crate::role::Role;
+use crate::program::Program;
 use crate::run::placed;
 use crate::stop::{Ended, Phase, Stop};
 use crate::timing::IDLE;
 use crate::workload;
 use crate::workload::connect::{self, Exchange, NextConnection};
 
-impl<N: Role> OneFlow<'_, '_, N> {
+impl<P: Program> OneFlow<'_, '_, P> {
     /// Transactions with a connection each.
     pub(super) fn connections<C: Connects>(
         self,

@@ -11,10 +11,10 @@ use super::{OneFlow, blame, loops, needed};
 use crate::due::hooks::Hooks;
 use crate::error::EngineError;
 use crate::moved::Moved;
-use crate::role::Role;
+use crate::program::Program;
 use crate::stop::Ended;
 
-impl<N: Role> OneFlow<'_, '_, N> {
+impl<P: Program> OneFlow<'_, '_, P> {
     /// The loop that the job asks for, over an endpoint that sends to an address.
     pub(super) fn addressed<E: Parts>(mut self, mut endpoint: E) -> Result<Moved, EngineError> {
         let job = &self.work.job;
@@ -75,7 +75,7 @@ impl<N: Role> OneFlow<'_, '_, N> {
     /// Ends a socket without a connection.
     pub(super) fn parted<E: Parts>(self, mut endpoint: E, ended: Ended) -> Moved {
         let job = &self.work.job;
-        let (netperf, only_sends) = (N::NETPERF, job.only_sends());
+        let (netperf, only_sends) = (P::is_netperf(job), job.only_sends());
         let tells = if netperf {
             // netserver, which alone sends, may not have received the end.
             job.sends || (job.stops_sender && ended != Ended::ByPeer)

@@ -21,13 +21,13 @@ use crate::finish::{self, AT_MOST, Drained};
 use crate::limit::RunLimit;
 use crate::moved::Moved;
 use crate::path::PathClass;
-use crate::role::Role;
+use crate::program::Program;
 use crate::stop::GRACE;
 use crate::stop::{Ended, Phase, Stop};
 use crate::timing::{self, PAD, patience};
 use crate::workload;
 
-impl<N: Role> OneFlow<'_, '_, N> {
+impl<P: Program> OneFlow<'_, '_, P> {
     /// Over one connection, or over two at netperf. netserver closes it when both directions
     /// are over, and that tells netperf that all has been read.
     pub(super) fn both_ways<C: Connects>(
@@ -169,7 +169,7 @@ impl<N: Role> OneFlow<'_, '_, N> {
     /// Amount that netperf receives at most: a netserver of another kind may never stop.
     fn most_received(&self) -> RunLimit {
         let counted = matches!(self.work.job.limit, LimitPlan::Units(_));
-        if N::NETPERF && counted {
+        if self.is_netperf() && counted {
             self.limit.exceeded()
         } else {
             RunLimit::NONE
@@ -180,7 +180,7 @@ impl<N: Role> OneFlow<'_, '_, N> {
     fn patience(&self, silence: Duration, at_most: Duration) -> Patience {
         let job = &self.work.job;
         let untimed = job.time().is_none().then(|| patience(job));
-        if !N::NETPERF {
+        if !P::is_netperf(job) {
             return Patience {
                 untimed,
                 silence: PAD,
@@ -230,13 +230,13 @@ impl<N: Role> OneFlow<'_, '_, N> {
 }
 
 /// The loops of both directions of a flow.
-struct BothLoops<'f, 'a, 's, N, T> {
-    flow: &'f mut OneFlow<'a, 's, N>,
+struct BothLoops<'f, 'a, 's, P, T> {
+    flow: &'f mut OneFlow<'a, 's, P>,
     limits: Limits<'f>,
     tell: T,
 }
 
-impl<N: Role, T: FnOnce()> PairVisitor for BothLoops<'_, '_, '_, N, T> {
+impl<P: Program, T: FnOnce()> PairVisitor for BothLoops<'_, '_, '_, P, T> {
     type Out = Result<BothEnded, EngineError>;
 
     fn pair<O: Endpoint, I: Endpoint>(
@@ -256,12 +256,12 @@ impl<N: Role, T: FnOnce()> PairVisitor for BothLoops<'_, '_, '_, N, T> {
             setup,
             patience,
             // At netserver netperf's end ends what has no other end: not an amount.
-            ends_both: !N::NETPERF
+            ends_both: !P::is_netperf(job)
                 && matches!(job.limit, LimitPlan::Time(_) | LimitPlan::UntilStopped),
             amount,
             cut_by,
             cuts_at_stop: timing::netperf_receives_datagrams(job),
-            may_be_reset: !N::NETPERF,
+            may_be_reset: !P::is_netperf(job),
         };
         let run = workload::LoopContext {
             limit: flow.limit,

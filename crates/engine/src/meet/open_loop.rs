@@ -11,11 +11,11 @@ use super::{OneFlow, blame, needed};
 use crate::due::clock::Polling;
 use crate::error::{EngineError, Operation};
 use crate::moved::Moved;
-use crate::role::Role;
+use crate::program::Program;
 use crate::stop::Ended;
 use crate::workload::open;
 
-impl<N: Role> OneFlow<'_, '_, N> {
+impl<P: Program> OneFlow<'_, '_, P> {
     /// Requests and responses over a connection.
     pub(super) fn open_loop<E: Endpoint + OnSocket>(
         &mut self,
@@ -38,8 +38,8 @@ impl<N: Role> OneFlow<'_, '_, N> {
         &mut self,
         endpoint: &mut E,
     ) -> Result<Ended, EngineError> {
-        // netserver only responds: its program does not contain this loop.
-        if !N::NETPERF {
+        // netserver only responds: a program without the other end does not contain this loop.
+        if !self.is_netperf() {
             return Ok(Ended::Complete);
         }
         let Some(mut due) = self.work.due.take() else {

@@ -13,10 +13,10 @@ use crate::early::StopReceiver;
 use crate::error::{EngineError, Operation};
 use crate::moved::Moved;
 use crate::path::DataPath;
-use crate::role::Role;
+use crate::program::Program;
 use crate::stop::Ended;
 
-impl<N: Role> OneFlow<'_, '_, N> {
+impl<P: Program> OneFlow<'_, '_, P> {
     /// Options of the endpoint of the flow.
     fn opening(&self) -> EndpointOptions<'static> {
         EndpointOptions::of(&self.work.job, &self.work.setup, WaitMode::InCalls(None))
@@ -48,8 +48,8 @@ impl<N: Role> OneFlow<'_, '_, N> {
         data: Socket,
     ) -> Result<Moved, EngineError> {
         let job = &self.work.job;
-        let asks = N::NETPERF || job.only_sends();
-        if N::NETPERF {
+        let asks = P::is_netperf(job) || job.only_sends();
+        if P::is_netperf(job) {
             let to = self.target()?;
             self.stop.live().aimed(data.as_fd(), &to);
         } else if asks && job.end.until {
@@ -69,16 +69,20 @@ impl<N: Role> OneFlow<'_, '_, N> {
 }
 
 /// The loops over a connection.
-struct StreamLoops<'f, 'a, 's, N> {
-    flow: &'f mut OneFlow<'a, 's, N>,
+struct StreamLoops<'f, 'a, 's, P> {
+    flow: &'f mut OneFlow<'a, 's, P>,
     data: Socket,
 }
 
-impl<N: Role> StreamVisitor for StreamLoops<'_, '_, '_, N> {
+impl<P: Program> StreamVisitor for StreamLoops<'_, '_, '_, P> {
     type Out = Result<(Ended, Socket), EngineError>;
 
     const IS_ONE: bool = true;
-    const NETPERF: bool = N::NETPERF;
+    const ASKS: bool = P::ASKS;
+
+    fn is_netperf(&self) -> bool {
+        self.flow.is_netperf()
+    }
 
     fn moves<M: MakeStream>(self, make: M) -> Self::Out {
         self.flow.over(make.one(self.data)?)
@@ -103,12 +107,12 @@ impl<N: Role> StreamVisitor for StreamLoops<'_, '_, '_, N> {
 }
 
 /// The loops over datagrams, whose endpoint is made from an `I`.
-struct DatagramLoops<'a, 's, N, I> {
-    flow: OneFlow<'a, 's, N>,
+struct DatagramLoops<'a, 's, P, I> {
+    flow: OneFlow<'a, 's, P>,
     from: I,
 }
 
-impl<N: Role, I> DatagramVisitor<I> for DatagramLoops<'_, '_, N, I> {
+impl<P: Program, I> DatagramVisitor<I> for DatagramLoops<'_, '_, P, I> {
     type Out = Result<Moved, EngineError>;
 
     const IS_ONE: bool = true;

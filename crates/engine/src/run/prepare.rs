@@ -19,10 +19,10 @@ use super::test_end::{SecondSocket, TestEnd};
 use crate::end::{self, DirectionUse, FillTime, Rings};
 use crate::error::{EngineError, Operation};
 use crate::meet::Work;
-use crate::role::Role;
+use crate::program::Program;
 use crate::{flows, path};
 
-impl<N: Role> TestEnd<N> {
+impl<P: Program> TestEnd<P> {
     /// Opens the data socket, derives sizes and makes the buffers. netserver listens.
     ///
     /// # Errors
@@ -41,8 +41,8 @@ impl<N: Role> TestEnd<N> {
         mut job: EndJob,
         reserve: &mut dyn FnMut(EndNeeds) -> io::Result<()>,
     ) -> Result<Self, EngineError> {
-        debug_assert_eq!(job.role, N::ROLE);
-        let netperf = N::NETPERF;
+        debug_assert!(P::ASKS || !job.is_netperf(), "an end of another program");
+        let netperf = P::is_netperf(&job);
         let alone = job.waits_as_flow();
         if alone {
             job.flows = Some(EndFlows::new(1, Workers::default()));
@@ -93,7 +93,7 @@ impl<N: Role> TestEnd<N> {
             listening(&job, opened.socket, handoff)?
         };
         Ok(Self {
-            role: PhantomData,
+            program: PhantomData,
             stamping: end::stamping(&job.end),
             receivers: further_receivers(&job)?,
             work: Work {

@@ -9,12 +9,12 @@ use netperf_transport::place::Placed;
 use super::sockets::{open, placed};
 use crate::error::EngineError;
 use crate::meet::Work;
-use crate::role::{Client, Role};
+use crate::program::Program;
 
 /// One end of a test, ready to run once.
 #[derive(Debug)]
-pub struct TestEnd<N> {
-    pub(super) role: PhantomData<N>,
+pub struct TestEnd<P> {
+    pub(super) program: PhantomData<P>,
     pub(crate) work: Work,
     pub(crate) socket: Socket,
     pub(crate) placed: Placed,
@@ -54,7 +54,7 @@ pub(crate) struct Targets {
     pub(crate) back: Vec<SockAddr>,
 }
 
-impl<N: Role> TestEnd<N> {
+impl<P: Program> TestEnd<P> {
     /// The ports of all data sockets, where each flow has its own.
     #[must_use]
     pub fn ports(&self) -> &[u16] {
@@ -113,7 +113,7 @@ impl<N: Role> TestEnd<N> {
     }
 }
 
-impl TestEnd<Client> {
+impl<P: Program> TestEnd<P> {
     /// Address of the second data socket, where there is one and it is bound.
     #[must_use]
     pub fn second_address(&self) -> Option<&Address> {

@@ -96,6 +96,7 @@ pub fn client<E: Endpoint, S: Stop, R: Recorder, P: Hooks>(
 
 /// Counts requests in flight when the loop is cut short.
 #[cold]
+#[inline(never)]
 fn unanswered<R: Recorder>(in_flight: u64, recorder: &mut R, tally: &mut Tally) {
     recorder.unanswered(in_flight);
     tally.unanswered += in_flight;

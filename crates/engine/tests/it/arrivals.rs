@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, UdpSocket};
 use std::time::Duration;
 
 use crate::job::{of_a_second, the_only_run};
-use netperf_engine::{Server, TestEnd};
+use netperf_engine::{NetserverProgram, TestEnd};
 use netperf_model::{Address, Arrivals, EndJob, Family, Flow, TransportId};
 
 /// Longer than the interval of samples, also on a loaded machine.
@@ -28,7 +28,7 @@ fn the_loop_of_one_flow_samples_what_arrives_without_a_thread_beside_it() {
     let _run = the_only_run();
     let mut job: EndJob = of_a_second(TransportId::Udp, Family::V4, Flow::SEND);
     job.end.arrivals = true;
-    let server = TestEnd::<Server>::prepare(job).unwrap();
+    let server = TestEnd::<NetserverProgram>::prepare(job).unwrap();
     let Some(Address::Inet(address)) = server.address().cloned() else {
         panic!("{:?}", server.address())
     };

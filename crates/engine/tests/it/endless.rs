@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, TcpListener};
 
 use crate::job::the_only_run;
 use netperf_engine::live::Live;
-use netperf_engine::{Client, TestEnd};
+use netperf_engine::{NetperfProgram, TestEnd};
 use netperf_model::{Address, Duplex, EndJob, EndRole, Family, Flow, Limit, TransportId};
 
 /// Bytes that each direction has, and those that netperf takes more than it asked for.
@@ -39,7 +39,7 @@ fn an_amount_both_ways_over_one_connection_ends_at_netperf() {
         role: EndRole::Netperf,
         ..EndJob::new(TransportId::Tcp, Family::V4, flow, Limit::Units(AMOUNT))
     };
-    let client = TestEnd::<Client>::prepare(job).unwrap();
+    let client = TestEnd::<NetperfProgram>::prepare(job).unwrap();
     let remotes = [Address::Inet(address)];
     let report = client.run(&remotes, &[], &Live::default()).unwrap();
     peer.join().unwrap();

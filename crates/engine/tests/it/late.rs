@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, TcpStream};
 use std::time::Duration;
 
 use crate::job::{LENGTH, of_a_second, the_only_run};
-use netperf_engine::{Server, TestEnd};
+use netperf_engine::{NetserverProgram, TestEnd};
 use netperf_measure::clock;
 use netperf_model::{Address, Family, Flow, TransportId};
 
@@ -13,7 +13,8 @@ use netperf_model::{Address, Family, Flow, TransportId};
 fn connections_that_come_when_the_time_is_over_are_served_where_none_came_before() {
     let _run = the_only_run();
     let server =
-        TestEnd::<Server>::prepare(of_a_second(TransportId::Tcp, Family::V4, Flow::CC)).unwrap();
+        TestEnd::<NetserverProgram>::prepare(of_a_second(TransportId::Tcp, Family::V4, Flow::CC))
+            .unwrap();
     let Some(Address::Inet(address)) = server.address().cloned() else {
         panic!("{:?}", server.address())
     };

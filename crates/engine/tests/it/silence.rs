@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use crate::job::{LENGTH, of_a_second, the_only_run};
-use netperf_engine::{Server, TestEnd};
+use netperf_engine::{NetserverProgram, TestEnd};
 use netperf_measure::clock;
 use netperf_model::{Address, EndJob, Ending, Family, Flow, TransportId};
 
@@ -21,7 +21,7 @@ fn job() -> EndJob {
 #[test]
 fn a_client_that_keeps_its_socket_open_when_it_is_done_is_not_waited_for_longer_than_a_second() {
     let _run = the_only_run();
-    let server = TestEnd::<Server>::prepare(job()).unwrap();
+    let server = TestEnd::<NetserverProgram>::prepare(job()).unwrap();
     let Some(Address::Unix(path)) = server.address().cloned() else {
         panic!("{:?}", server.address())
     };

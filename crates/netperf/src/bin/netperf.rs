@@ -11,7 +11,11 @@ use netperf_commands::subcommand;
 fn main() -> ExitCode {
     let argv = netperf::argv();
     if netperf::is_netserver(&argv) {
-        netperf_server::main(&argv, &netperf::version())
+        netperf_server::main(
+            &argv,
+            &netperf::version(),
+            netperf_client::prepare_server_end,
+        )
     } else if netperf::is_iperf3(&argv) {
         netperf::iperf3_main(&argv)
     } else if netperf::is_iperf2(&argv) {

@@ -3,5 +3,9 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    netperf_server::main(&netperf::argv(), &netperf::version())
+    netperf_server::main(
+        &netperf::argv(),
+        &netperf::version(),
+        netperf_server::prepare_end,
+    )
 }

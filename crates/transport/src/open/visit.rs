@@ -53,8 +53,11 @@ pub trait StreamVisitor: Sized {
     /// One flow, which waits in the endpoint as `--io` says; a thread of many flows waits by itself.
     const IS_ONE: bool;
 
-    /// It is netperf's end.
-    const NETPERF: bool;
+    /// The program contains netperf's end.
+    const ASKS: bool;
+
+    /// Returns true for netperf's end.
+    fn is_netperf(&self) -> bool;
 
     /// The endpoint moves whatever the job asks for.
     fn moves<M: MakeStream>(self, make: M) -> Self::Out;

@@ -80,12 +80,12 @@ pub(super) fn stream(events: &[Value], broken: bool) -> Option<Record> {
 fn take(event: &Value, document: &mut Document) -> serde_json::Result<bool> {
     match event["event"].as_str() {
         Some("start") => {
-            let mut begun = Document::clone(document);
-            begun.header = Deserialize::deserialize(event)?;
-            begun.command_line = part(event, "command_line")?;
-            begun.span.started = AsSeconds::deserialize(&event["time_unix_seconds"])?;
-            begun.test = part(event, "test")?;
-            *document = begun;
+            let command_line = part(event, "command_line")?;
+            let started = AsSeconds::deserialize(&event["time_unix_seconds"])?;
+            let test = part(event, "test")?;
+            document.header = Deserialize::deserialize(event)?;
+            (document.command_line, document.test) = (command_line, test);
+            document.span.started = started;
         }
         Some("interim") => document.intervals.push(part(event, "interval")?),
         Some("iteration") => document.iterations.push(part(event, "iteration")?),

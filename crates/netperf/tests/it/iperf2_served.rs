@@ -393,6 +393,8 @@ const DATAGRAM: [u8; 16] = [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 fn threat_model_refused_datagrams_print_a_limited_number_of_lines() {
     /// Flows of a network, of 1000 in all.
     const MOST: usize = 500;
+    /// Lines of refusals in an interval of ten seconds.
+    const MOST_LINES: usize = 100;
     let scratch = Scratch::new();
     let served = Served::start(&link(&scratch), &["-u", "-x", "CD"]);
     let server = format!("127.0.0.1:{}", served.port);
@@ -405,13 +407,16 @@ fn threat_model_refused_datagrams_print_a_limited_number_of_lines() {
     // A flow counts from its second datagram on. On a busy machine some are lost, so that each is
     // sent again, a few at a time.
     let mut some = flows.chunks(50).cycle();
-    let further = socket();
+    // One source is refused a few times a second.
+    let further: Vec<UdpSocket> = (0..MOST_LINES + 20).map(|_| socket()).collect();
     let since = Stopwatch::start();
     // The rest is told when the interval of the limit is over.
     let tells_rest = || {
         let flows = some.next().expect("flows");
         flows.iter().for_each(&send);
-        (0..20).for_each(|_| send(&further));
+        further
+            .iter()
+            .for_each(|from| (0..2).for_each(|_| send(from)));
         served
             .running
             .stderr()
@@ -424,7 +429,7 @@ fn threat_model_refused_datagrams_print_a_limited_number_of_lines() {
     let lines = said.lines().filter(refused).count();
     let intervals = usize::try_from(since.elapsed().as_secs() / 10).expect("a number") + 1;
     assert!(
-        (1..=100 * intervals).contains(&lines),
+        (1..=MOST_LINES * intervals).contains(&lines),
         "{lines} lines: {said}"
     );
     served.interrupt();

@@ -217,12 +217,7 @@ fn gave_up(finished: &Finished, within: Duration) {
         "died of a signal: {}",
         finished.account()
     );
-    // Half a second for starting and connecting.
-    assert!(
-        finished.took < within + Duration::from_millis(500),
-        "{}",
-        finished.account()
-    );
+    assert!(finished.took < within, "{}", finished.account());
     // The banner is one line; the message is another, on either stream.
     let said = finished.stderr.lines().count() + finished.stdout.lines().count();
     assert!(said >= 2, "no message: {}", finished.account());
@@ -231,24 +226,19 @@ fn gave_up(finished: &Finished, within: Duration) {
 mod cables {
     use super::*;
 
-    // Tolerance: the reason is printed 4 s after the time of the test, 7 s where datagrams fill a
-    // queue, and half a second for starting and connecting. A busy machine exceeds it.
+    /// How long netperf waits for a peer that is silent at the end of a test.
+    const PATIENCE: u64 = 30;
+
+    // Tolerance: 3 s for starting and connecting beside each other, and for answers behind a full queue
+    // of datagrams. A busy machine exceeds it.
     #[test]
-    #[ignore = "nightly: 4 seconds after the end of each test, judged by time"]
-    fn a_cable_cut_under_a_test_is_noticed_within_four_seconds_of_its_end_netns() {
+    #[ignore = "nightly: 30 seconds after the end of each test, judged by time"]
+    fn a_cable_cut_under_a_test_is_an_error_thirty_seconds_after_its_end_netns() {
         if !require::root() {
             return;
         }
-        let hosts = TwoHosts::new();
-        for (test, within) in [
-            ("TCP_STREAM", 4),
-            ("TCP_MAERTS", 4),
-            ("TCP_RR", 4),
-            ("UDP_RR", 4),
-            // Datagrams may have filled a queue, behind which answers are late.
-            ("UDP_STREAM", 7),
-            ("TCP_CRR", 4),
-        ] {
+        let cut_under = |test: &str| {
+            let hosts = TwoHosts::new();
             let server = Netserver::start(&ours!(), &hosts.server());
             let mut running = Invocation::new(&ours!().netperf)
                 .args(["-H", TwoHosts::SERVER_V4, "-p", &server.port().to_string()])
@@ -257,9 +247,20 @@ mod cables {
                 .spawn();
             assert!(running.works(seconds(60)));
             hosts.cut();
-            gave_up(&running.finish(), seconds(2 + within));
-            hosts.mend();
-        }
+            gave_up(&running.finish(), seconds(2 + PATIENCE + 3));
+        };
+        std::thread::scope(|scope| {
+            for test in [
+                "TCP_STREAM",
+                "TCP_MAERTS",
+                "TCP_RR",
+                "UDP_RR",
+                "TCP_CRR",
+                "UDP_STREAM",
+            ] {
+                scope.spawn(move || cut_under(test));
+            }
+        });
     }
 }
 

@@ -1,7 +1,7 @@
 //! The frame of a plot: axes with numbers and names, and grid lines.
 
 use super::scale::{AxisScale, Law, Tick};
-use super::scene::{Anchor, Ink, Plot, Scene, TextRole, width_of};
+use super::scene::{Anchor, Ink, Plot, Scene, TextRole, lines_within, width_of};
 use super::size::Size;
 use crate::unit::Unit;
 
@@ -66,14 +66,15 @@ pub(super) fn framed(
     (x, measured_at): (Axis<'_>, &[f64]),
     y: Axis<'_>,
 ) -> PlotFrame {
-    let (x_title, y_title) = (x.title(), y.title());
+    let [x_title, y_title] = [x.title(), y.title()].map(|title| lines_within(&title, size.width));
     let y_unit = y.unit;
     let measured = y.scale.clone().between(0.0, 1.0).ticks(ROWS, y_unit);
     let widest = measured
         .iter()
         .map(|tick| width_of(&tick.text))
         .fold(0.0, f64::max);
-    let top = top + LINE + 6.0;
+    let height_of = |title: &[String]| title.iter().map(|_| LINE).sum::<f64>();
+    let top = top + height_of(&y_title) + 6.0;
     let frame = PlotFrame {
         left: widest + 10.0,
         right: size.width - 14.0,
@@ -83,8 +84,12 @@ pub(super) fn framed(
         y: y.scale.between(top + size.height, top),
     };
     scene.width = size.width;
-    scene.height = frame.bottom + 2.0 * LINE + 8.0;
-    scene.text((0.0, top - 10.0), Anchor::Start, TextRole::Axis, y_title);
+    scene.height = frame.bottom + LINE + height_of(&x_title) + 8.0;
+    let mut y_at = top - 10.0 - height_of(&y_title);
+    for line in y_title {
+        y_at += LINE;
+        scene.text((0.0, y_at), Anchor::Start, TextRole::Axis, line);
+    }
     for tick in frame.y.ticks(ROWS, y_unit) {
         scene.line([(frame.left, tick.at), (frame.right, tick.at)], Ink::Grid);
         let at = (frame.left - 7.0, tick.at + 4.0);
@@ -95,8 +100,11 @@ pub(super) fn framed(
     let ticks = begin..scene.items.len();
     let base = [(frame.left, frame.bottom), (frame.right, frame.bottom)];
     scene.line(base, Ink::Axis);
-    let at = (frame.right, frame.bottom + 2.0 * LINE + 2.0);
-    scene.text(at, Anchor::End, TextRole::Axis, x_title);
+    let mut x_at = frame.bottom + LINE + 2.0;
+    for line in x_title {
+        x_at += LINE;
+        scene.text((frame.right, x_at), Anchor::End, TextRole::Axis, line);
+    }
     scene.plot = Some(Plot {
         edges: [frame.left, frame.top, frame.right, frame.bottom],
         ends: frame.x.values(),
@@ -147,4 +155,41 @@ fn apart(ticks: Vec<Tick>) -> Vec<Tick> {
         }
     }
     kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scene::SceneItem;
+    use super::*;
+
+    #[test]
+    fn titles_of_axes_take_more_lines_where_one_is_too_wide() {
+        let unit = Unit::Seconds;
+        let name = "CPU time per transaction, netserver's host";
+        let axis = || Axis {
+            scale: AxisScale::over(Law::Log, &unit, [1.0, 1000.0].into_iter()),
+            law: Law::Log,
+            unit: &unit,
+            name,
+        };
+        let heights = [Size::wide(8), Size::narrow(8)].map(|size| {
+            let mut scene = Scene::default();
+            framed(&mut scene, size, 0.0, (axis(), &[]), axis());
+            let mut titles = Vec::new();
+            for item in &scene.items {
+                if let SceneItem::Text { at, role, text, .. } = item {
+                    assert!(at.1 > 0.0 && at.1 < scene.height, "{text}");
+                    assert!(width_of(text) <= size.width, "{text}");
+                    titles.extend((*role == TextRole::Axis).then(|| text.clone()));
+                }
+            }
+            let title = format!("{name}, logarithmic");
+            assert_eq!(titles.join(" "), format!("{title} {title}"));
+            scene.height - size.height
+        });
+        assert!(
+            (heights[1] - heights[0] - 2.0 * LINE).abs() < 1e-9,
+            "{heights:?}"
+        );
+    }
 }

@@ -204,6 +204,20 @@ pub fn width_of(text: &str) -> f64 {
     letters.sum::<f64>() * LETTER
 }
 
+/// The text in lines that are not wider than `space`, unless a single word is.
+#[must_use]
+pub fn lines_within(text: &str, space: f64) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        let longer = lines.last().map(|line| format!("{line} {word}"));
+        match (lines.last_mut(), longer) {
+            (Some(line), Some(longer)) if width_of(&longer) <= space => *line = longer,
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
 /// The text, shortened in the middle if it is wider than `space`.
 #[must_use]
 pub fn fitted(text: &str, space: f64) -> String {

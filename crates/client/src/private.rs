@@ -6,6 +6,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -56,6 +57,8 @@ fn start_on(address: SocketAddr) -> io::Result<ControlConnection> {
         .args(["--files", "/", "--transports", "all"])
         .env_clear()
         .envs(variables)
+        // A signal of the terminal ends the run, which needs its results.
+        .process_group(0)
         .stdin(Stdio::from(OwnedFd::from(served)))
         .stdout(Stdio::null())
         .stderr(Stdio::null());

@@ -63,10 +63,10 @@ impl<'a> RunSummary<'a> {
     pub fn headline(self) -> String {
         let about = self.about();
         let Some(answer) = self.answer() else {
-            let words = if self.document.error.is_some() {
-                "No result"
-            } else {
-                "Done"
+            let words = match self.document.error {
+                Some(_) => "No result",
+                None if self.rates().is_empty() => "Done",
+                None => "Unknown rate",
             };
             return format!("{words} ({about})");
         };

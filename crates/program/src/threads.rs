@@ -19,14 +19,26 @@ pub fn spawn<'scope, T: Send + 'scope>(
         without::join_patience();
         work()
     };
-    Builder::new().spawn_scoped(scope, work).map_err(|error| {
-        let text = system_text(&error);
-        let line = format!(
-            "no thread can be started ({text}): use fewer, or raise the limits of processes and \
-             memory (ulimit -u, ulimit -v, TasksMax=, MemoryMax=)"
-        );
-        io::Error::new(error.kind(), line)
-    })
+    let started = Builder::new().spawn_scoped(scope, work);
+    started.map_err(|error| not_started(&error))
+}
+
+/// Starts a thread that nothing waits for.
+///
+/// # Errors
+/// As [`spawn`].
+pub fn spawn_detached(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    let started = Builder::new().spawn(work);
+    started.map(drop).map_err(|error| not_started(&error))
+}
+
+fn not_started(error: &io::Error) -> io::Error {
+    let text = system_text(error);
+    let line = format!(
+        "no thread can be started ({text}): use fewer, or raise the limits of processes and memory \
+         (ulimit -u, ulimit -v, TasksMax=, MemoryMax=)"
+    );
+    io::Error::new(error.kind(), line)
 }
 
 /// Result of a thread.

@@ -68,6 +68,9 @@ impl CampaignCoordinator {
 
     /// Greets all agents once they are connected.
     pub(super) fn connect(&mut self, wanted: BTreeSet<usize>, now: u64) -> CoordinatorPhase {
+        if std::mem::take(&mut self.interrupted) {
+            self.refusal = Some("interrupted".to_owned());
+        }
         if self.refusal.is_some() {
             CoordinatorPhase::Resting
         } else if wanted.is_empty() {

@@ -2,45 +2,69 @@
 
 use std::collections::BTreeMap;
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::Scope;
+use std::time::Duration;
 
 use netperf_campaign::join_pool::{JoinPlace, JoinPool, JoinSource};
 use netperf_measure::clock;
 use netperf_model::{KeyRing, Secret};
-use netperf_program::threads::spawn;
+use netperf_program::threads::{spawn, spawn_detached};
 
 use super::peer::AgentLink;
 
 /// Threads that connect to agents.
 const CONNECTING: usize = 16;
+/// Time between looks for a signal.
+const LOOK: Duration = Duration::from_millis(100);
 
-/// Connects to agents, each known by its index and its address.
+/// The connection to an agent, by its index, or the reason why there is none.
+pub(super) type Dialled = (usize, Result<AgentLink, String>);
+
+/// Connects to agents, each known by its index and its address; `None` once `interrupted` holds. The
+/// threads then end by themselves: nothing waits for an agent that says nothing.
 pub(super) fn dial(
-    wanted: &[(usize, String)],
+    wanted: Vec<(usize, String)>,
     secret: &Secret,
-) -> Vec<(usize, Result<AgentLink, String>)> {
-    let share = wanted.len().div_ceil(CONNECTING).max(1);
-    std::thread::scope(|scope| {
-        let connect = |part: &[(usize, String)]| -> Vec<_> {
-            let one =
-                |(index, control): &(usize, String)| (*index, AgentLink::connect(control, secret));
-            part.iter().map(one).collect()
-        };
-        let threads: Vec<_> = wanted
-            .chunks(share)
-            .map(|part| (part, spawn(scope, move || connect(part))))
-            .collect();
-        let joined = threads.into_iter().map(|(part, thread)| match thread {
-            Ok(thread) => thread.join().unwrap_or_default(),
-            Err(error) => {
-                let refused = part.iter();
-                let refused = refused.map(|(index, _)| (*index, Err(error.to_string())));
-                refused.collect()
+    interrupted: impl Fn() -> bool,
+) -> Option<Vec<Dialled>> {
+    let count = wanted.len();
+    let queue = Arc::new(Mutex::new(wanted.into_iter()));
+    let (sender, dialled) = mpsc::channel();
+    for _ in 0..count.min(CONNECTING) {
+        let (wanted, done, secret) = (Arc::clone(&queue), sender.clone(), secret.clone());
+        let started = spawn_detached(move || {
+            while let Some((index, control)) = next(&wanted) {
+                let link = AgentLink::connect(&control, &secret);
+                if done.send((index, link)).is_err() {
+                    return;
+                }
             }
         });
-        joined.flatten().collect()
-    })
+        if let Err(error) = started {
+            // The threads that run, if any, do the work of this one.
+            if let Some((index, _)) = next(&queue) {
+                let _taken = sender.send((index, Err(error.to_string())));
+            }
+        }
+    }
+    drop(sender);
+    let mut links = Vec::with_capacity(count);
+    loop {
+        match dialled.recv_timeout(LOOK) {
+            Ok(link) => links.push(link),
+            Err(RecvTimeoutError::Disconnected) => return Some(links),
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        if interrupted() {
+            return None;
+        }
+    }
+}
+
+fn next(queue: &Mutex<std::vec::IntoIter<(usize, String)>>) -> Option<(usize, String)> {
+    queue.lock().unwrap_or_else(PoisonError::into_inner).next()
 }
 
 /// An agent's connection that has a number, once it has proven the key or ended.

@@ -11,15 +11,16 @@ use netperf_campaign::protocol::{Inbox, Order, Reply, encode};
 use netperf_measure::clock;
 use netperf_model::{KeyRing, KeyRole, Secret};
 use netperf_os::Socket;
-use netperf_program::link::ControlLink;
+use netperf_program::link::{ControlLink, ForeignProbe};
 use netperf_program::output::system_text;
 use netperf_session::access;
+use netperf_session::driver::Link as _;
 use netperf_transport::secure::Channel;
 use netperf_wire::{FRAME_LEN, Frame};
 
 use netperf_client::secure;
 
-/// Time to connect to one address.
+/// Time to connect to one address, and for the first answer.
 const CONNECT: Duration = Duration::from_secs(5);
 
 /// A connection to an agent.
@@ -68,6 +69,9 @@ impl AgentLink {
         nodelay.map_err(|error| system_text(&error))?;
         let socket = Rc::new(Socket::from(stream));
         let mut link = ControlLink::new(Rc::clone(&socket));
+        // Another program is known by its first words; one that is silent is not asked again.
+        link.expect_netserver(ForeignProbe(Box::new(|| None)));
+        link.hurry(Some(CONNECT));
         secure::enter(&mut link, secret, host)
             .map_err(|failure| failure.lines().trim_end().to_owned())?;
         Self::of(socket, link)

@@ -187,7 +187,7 @@ impl<'a> CampaignRun<'a> {
 
     fn act(&mut self, action: CoordinatorAction) {
         match action {
-            CoordinatorAction::Dial(wanted) => self.dial(&wanted),
+            CoordinatorAction::Dial(wanted) => self.dial(wanted),
             CoordinatorAction::Tell(index, order) => self.tell(index, &order),
             CoordinatorAction::Reset(index) => self.links.reset(index),
             CoordinatorAction::FindSilent(members) => {
@@ -220,9 +220,13 @@ impl<'a> CampaignRun<'a> {
         }
     }
 
-    fn dial(&mut self, wanted: &[(usize, String)]) {
+    fn dial(&mut self, wanted: Vec<(usize, String)>) {
         let Some(secret) = &self.secret else { return };
-        for (index, link) in dial(wanted, secret) {
+        let interrupted = || self.signals.next().is_some();
+        let Some(dialled) = dial(wanted, secret, interrupted) else {
+            return self.give(CoordinatorInput::Interrupt);
+        };
+        for (index, link) in dialled {
             match link {
                 Ok(link) => {
                     let since = link.came;

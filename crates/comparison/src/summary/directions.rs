@@ -8,6 +8,8 @@ use netperf_text::unit::{NO_BREAK, Unit, figure, quantity};
 
 use super::RunSummary;
 
+/// The test whose result is a segment size.
+const MSS: &str = "TCP_MSS";
 /// Confidence level of the interval of a rate.
 const LEVEL: f64 = 0.95;
 /// Columns of a series of bars.
@@ -64,6 +66,9 @@ impl<'a> RunSummary<'a> {
 
     /// The result of TCP_MSS.
     fn segment(self) -> Option<String> {
+        if self.document.test.name != MSS {
+            return None;
+        }
         let bytes = self.first()?.segment_size_bytes?;
         Some(format!("Segments of {bytes}{NO_BREAK}bytes"))
     }
@@ -80,7 +85,7 @@ impl<'a> RunSummary<'a> {
     pub(super) fn rates(self) -> Vec<DirectionRate> {
         let (test, intervals) = (&self.document.test, &self.document.intervals);
         let result = self.document.result.as_ref();
-        let Some(result) = result.filter(|_| test.name != "TCP_MSS") else {
+        let Some(result) = result.filter(|_| test.name != MSS) else {
             return Vec::new();
         };
         let of = |pick: fn(&IntervalResult) -> Option<f64>| -> Vec<f64> {

@@ -120,13 +120,25 @@ fn programs_that_are_no_netserver_are_named() {
 #[test]
 fn a_signal_ends_each_command_before_a_mute_port() {
     let (port, hears) = mute();
+    let (other, _hears) = mute();
     let folder = Scratch::new();
     let commands = [
         format!("-H 127.0.0.1 -p {port} -l 1"),
         format!("check 127.0.0.1 -p {port} --no-history"),
         format!("run -- -H 127.0.0.1 -p {port} --vs -H 127.0.0.1 -p {port} -- -m 1K"),
         format!("sweep -o s --over send-size=1,2 -- -H 127.0.0.1 -p {port} -- -m {{send-size}}"),
+        "campaign check --inventory hosts --key-file key".to_owned(),
+        "campaign run plan.toml --inventory hosts --key-file key".to_owned(),
     ];
+    netperf("campaign key -o key")
+        .folder(folder.path())
+        .run()
+        .expect_clean();
+    let plan = "pattern = \"mesh\"\ntest = \"TCP_RR\"\nwindow = 1\n";
+    let hosts = format!("127.0.0.1:{port} name=a\n127.0.0.1:{other} name=b\n");
+    for (name, text) in [("plan.toml", plan), ("hosts", &hosts)] {
+        std::fs::write(folder.path().join(name), text).expect("a file");
+    }
     for command in commands {
         let running = netperf(&command).folder(folder.path()).spawn();
         hears.recv_timeout(Duration::from_secs(20)).expect(&command);
@@ -157,6 +169,29 @@ fn a_check_of_a_mute_port_ends_within_seconds_and_says_so() {
         finished.account()
     );
     assert_eq!(finished.stderr.lines().count(), 1, "{}", finished.account());
+}
+
+#[test]
+fn a_member_of_a_campaign_that_is_mute_or_no_netserver_is_named_within_seconds() {
+    let folder = Scratch::new();
+    netperf("campaign key -o key")
+        .folder(folder.path())
+        .run()
+        .expect_clean();
+    let mute = program(|stream| drain(&stream));
+    let ssh = says(b"SSH-2.0-OpenSSH_9.2\r\n");
+    for (port, said) in [
+        (mute, "no answer from netserver within 5 s"),
+        (ssh, "an SSH server"),
+    ] {
+        let hosts = format!("127.0.0.1:{port} name=a\n");
+        std::fs::write(folder.path().join("hosts"), hosts).expect("a file");
+        let finished = netperf("campaign check --inventory hosts --key-file key")
+            .folder(folder.path())
+            .run()
+            .expect_exit(2);
+        assert!(finished.stderr.contains(said), "{}", finished.account());
+    }
 }
 
 #[test]

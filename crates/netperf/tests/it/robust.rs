@@ -5,7 +5,8 @@ mod servers;
 
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
-use std::process::Stdio;
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use netperf_testkit::net::Families;
@@ -484,6 +485,30 @@ mod first_command {
             running.signal("KILL");
             assert_no_program_left(&machine, seconds(10 + 4 + 16));
         }
+    }
+
+    #[test]
+    fn a_signal_of_the_terminal_leaves_the_private_server_its_result_netns() {
+        if !require::root() {
+            return;
+        }
+        let machine = LoopbackOnly::new();
+        let mut running = Invocation::new(Path::new("/usr/bin/setsid"))
+            .arg(&ours!().netperf)
+            .args(["-l", "30", "--human"])
+            .within(&machine.place())
+            .spawn();
+        assert!(running.works(seconds(60)));
+        let group = format!("-{}", running.pid());
+        let told = Command::new("kill").args(["-INT", "--", &group]).status();
+        assert!(told.is_ok_and(|status| status.success()));
+        let finished = running.finish().expect_exit(0);
+        let answer = finished.stdout.lines().next().unwrap_or_default();
+        assert!(
+            answer.contains("bit/s from client to server"),
+            "{}",
+            finished.account()
+        );
     }
 
     #[test]

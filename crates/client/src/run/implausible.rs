@@ -1,6 +1,8 @@
 //! Results of netserver that cannot be: netperf's own counts contradict them.
 
-use netperf_model::{Iteration, Limit, TestPlan, Warning};
+use std::time::Duration;
+
+use netperf_model::{CpuUsage, Iteration, Limit, TestPlan, Warning};
 
 use netperf_measure::contradiction::WayClaims;
 
@@ -69,26 +71,79 @@ pub(super) fn begun_late(plan: &TestPlan, run: &Iteration, answered: f64) -> Opt
     })
 }
 
+/// Warning about what netserver reports of an iteration that took so long, its request and its
+/// results included.
+pub(super) fn claimed(run: &Iteration, took: Duration) -> Option<Warning> {
+    let took = took.as_secs_f64();
+    let remote = run.remote.as_ref()?;
+    let is_share = |share: f64| share <= MOST_BUSY;
+    let cpu = remote.cpu.as_ref().filter(|cpu| {
+        let is_possible =
+            cpu.cpus <= MOST_CPUS && u32::try_from(cpu.peak_id).unwrap_or(0) <= MOST_CPUS;
+        !(is_possible && is_share(cpu.busy) && is_share(cpu.peak_busy))
+    });
+    let cpu = cpu.map(|cpu| {
+        let CpuUsage {
+            busy,
+            cpus,
+            peak_id,
+            ..
+        } = cpu;
+        let peak = cpu.peak_busy;
+        format!("a CPU utilisation of {busy:.4e} % of {cpus} CPUs, {peak:.4e} % of CPU {peak_id}")
+    });
+    // netserver's test is a part of the iteration.
+    let there = run.received_in();
+    let is_longer = there > took * (1.0 + DRIFT) + BLUR;
+    let longer = is_longer.then(|| format!("a test of {there:.4e} s within {took:.1} s"));
+    cpu.or(longer).map(|claim| wrong(&claim))
+}
+
+/// Bytes of a send that a signal ends, which netperf 2.7 does not count.
+const UNCOUNTED: u64 = 1 << 20;
+/// Percent of a CPU's time, with what counters of time may be off by.
+const MOST_BUSY: f64 = 101.0;
+/// CPUs of the largest hosts, with much space.
+const MOST_CPUS: u32 = 1 << 20;
+/// Part by which clocks differ at most, and their resolution in seconds.
+const DRIFT: f64 = 0.01;
+const BLUR: f64 = 0.1;
+
+fn wrong(claim: &str) -> Warning {
+    Warning::Implausible(format!(
+        "netserver reports {claim}: its result cannot be right"
+    ))
+}
+
 fn of_run(plan: &TestPlan, run: &Iteration) -> Option<Warning> {
-    let many = plan.many.as_ref();
+    let (many, flow) = (plan.many.as_ref(), plan.flow);
     // Counts of a part of the run do not begin with the same byte at both ends.
     let is_whole = many.is_none_or(|many| !many.has_margins());
-    let is_bulk = plan.flow.sends && !plan.flow.counts_transactions();
-    let remote = run.remote.as_ref().filter(|_| is_bulk && is_whole)?;
+    let remote = run.remote.as_ref().filter(|_| is_whole && !flow.connects)?;
     let flows = many.map_or(1, |many| u64::from(many.flows));
     let is_stream = plan.transport.row().reliable && plan.transport.is_connected();
-    let way = WayClaims {
-        sent: run.local.tally.bytes_sent,
-        received: remote.tally.bytes_received,
+    let way = |sent, received, retransmitted: Option<u32>| WayClaims {
+        sent,
+        received,
         connections: if is_stream { flows } else { 0 },
         is_whole: true,
+        retransmitted: retransmitted.unwrap_or(0).into(),
         seconds: [run.elapsed; 2],
         ..WayClaims::default()
     };
-    let contradiction = way.contradiction()?;
-    Some(Warning::Implausible(format!(
-        "netserver reports {contradiction}: its result cannot be right"
-    )))
+    let (here, there) = (&run.local.tally, &remote.tally);
+    let forth = flow
+        .sends
+        .then(|| way(here.bytes_sent, there.bytes_received, None));
+    let back = flow.receives && !remote.sends_unknown;
+    let (sent, received) = (there.bytes_sent, here.bytes_received);
+    let back = back.then(|| WayClaims {
+        uncounted: UNCOUNTED.saturating_mul(flows),
+        ..way(sent, received, remote.retransmissions)
+    });
+    let ways = forth.into_iter().chain(back);
+    let contradiction = ways.into_iter().find_map(|way| way.contradiction());
+    contradiction.map(|claim| wrong(&claim))
 }
 
 #[cfg(test)]
@@ -133,6 +188,38 @@ mod tests {
     }
 
     #[test]
+    fn netserver_that_was_busier_or_ran_longer_than_can_be_is_doubted() {
+        let claims = |change: &dyn Fn(&mut EndResult, &mut CpuUsage)| {
+            let mut cpu = CpuUsage {
+                cpus: 2,
+                busy: 100.0,
+                peak_busy: 100.0,
+                ..CpuUsage::default()
+            };
+            let mut remote = EndResult {
+                elapsed: 2.0,
+                ..EndResult::default()
+            };
+            change(&mut remote, &mut cpu);
+            remote.cpu = Some(cpu);
+            let run = ran(1.0, EndResult::default(), Some(remote));
+            claimed(&run, Duration::from_secs(2)).is_some()
+        };
+        assert!(!claims(&|_, _| ()) && !claims(&|end, _| end.elapsed = f64::NAN));
+        assert!(!claims(
+            &|_, cpu| (cpu.busy, cpu.peak_busy, cpu.peak_id) = (-1.0, -1.0, -1)
+        ));
+        for seconds in [2.2, 5.0, 3e38, f64::INFINITY] {
+            assert!(claims(&|end, _| end.elapsed = seconds), "{seconds}");
+        }
+        for busy in [102.0, 900.0, f64::NAN] {
+            assert!(claims(&|_, cpu| cpu.busy = busy) && claims(&|_, cpu| cpu.peak_busy = busy));
+        }
+        assert!(claims(&|_, cpu| cpu.cpus = u32::MAX - 6));
+        assert!(claims(&|_, cpu| cpu.peak_id = i32::MAX));
+    }
+
+    #[test]
     fn more_than_was_sent_and_less_than_buffers_hold_is_doubted() {
         let udp = "-t UDP_STREAM";
         assert!(!is_doubted(udp, 1000, 0) && !is_doubted(udp, 1000, 2000));
@@ -143,12 +230,15 @@ mod tests {
         assert!(is_doubted(tcp, 1000, 1_000_000));
         let flows = "-t TCP_STREAM --flows 2";
         assert!(!is_doubted(flows, 2 * HELD, 0) && is_doubted(flows, 2 * HELD + 1, 0));
-        // Parts of a run, and requests, begin at different times.
-        for words in [
-            "-t TCP_STREAM --flows 2 --warmup 1",
-            "-t TCP_RR",
-            "-t TCP_MAERTS",
-        ] {
+        // A connection repeats nothing.
+        for words in [tcp, flows, "-t TCP_RR"] {
+            assert!(
+                !is_doubted(words, 1000, 1000) && is_doubted(words, 1000, 1001),
+                "{words}"
+            );
+        }
+        // Parts of a run begin at different times; netserver counts whole connections.
+        for words in ["-t TCP_STREAM --flows 2 --warmup 1", "-t TCP_CRR"] {
             assert!(!is_doubted(words, 1000, 1_000_000), "{words}");
         }
     }

@@ -44,6 +44,7 @@ fn of(
         ((peer.bytes, own.bytes), claims)
     };
     let way = WayClaims {
+        uncounted: 0,
         sent: bytes.0,
         received: bytes.1,
         connections: u64::from(!udp),

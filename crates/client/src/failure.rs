@@ -24,7 +24,7 @@ const fn is_empty_family(number: i32) -> bool {
 }
 
 /// Returns true if this error number means that there is no interface of a name.
-const fn is_missing(number: i32) -> bool {
+pub(super) const fn is_missing(number: i32) -> bool {
     matches!(RemoteErrno(number), RemoteErrno::ENODEV)
 }
 
@@ -43,16 +43,21 @@ const fn is_lacking(number: i32) -> bool {
     )
 }
 
+/// This host lacks the interface of `--bind-device`.
+pub(super) fn no_interface(text: &str) -> Failure {
+    Failure::unsupported(format_args!(
+        "this host cannot do --bind-device: {text}: it has no interface of that name (ip link lists \
+         them)"
+    ))
+}
+
 /// The engine failed.
 pub(super) fn engine(error: &EngineError, transport: TransportId, family: Family) -> Failure {
     let text = system_text(&error.error);
     let number = error.error.raw_os_error().unwrap_or(0);
     let line = match &error.operation {
         Operation::Extra(Feature::Setting(Setting::Device)) if is_missing(number) => {
-            return Failure::unsupported(format_args!(
-                "this host cannot do --bind-device: {text}: it has no interface of that name (ip \
-                 link lists them)"
-            ));
+            return no_interface(&text);
         }
         Operation::Extra(feature) => {
             let hint = unable(*feature, None);

@@ -120,6 +120,10 @@ pub(super) fn stalled(
     if !datagrams || plan.flow.counts_transactions() {
         return None;
     }
+    // What only waited in a queue has arrived: no figure is lower for it.
+    if !runs.iter().any(lost_some) {
+        return None;
+    }
     let longest = longest_interval(intervals).filter(|longest| *longest >= STALL);
     let sampled = || {
         let each = runs.iter().filter_map(|run| longest_gap(plan, run));
@@ -130,6 +134,12 @@ pub(super) fn stalled(
         "nothing arrived at netserver for {longest:.1} s while netperf sent: netserver was \
          stopped, or the path lost everything"
     )))
+}
+
+/// Returns whether datagrams that left netperf's host did not arrive.
+fn lost_some(run: &Iteration) -> bool {
+    let arrived = run.remote.as_ref().map(|end| end.tally.bytes_received);
+    arrived.is_some_and(|arrived| arrived < run.local.tally.bytes_sent)
 }
 
 /// Longest time of intervals in which netperf sent and nothing arrived, seconds.

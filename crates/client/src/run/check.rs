@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 
 use netperf_cli::RunCommand;
-use netperf_model::{Feature, Hosts, Refusal, TestPlan};
-use netperf_program::output::Failure;
+use netperf_model::{Feature, Hosts, Refusal, Setting, SettingValue, TestPlan};
+use netperf_program::output::{Failure, system_text};
 use netperf_session::offer::Agreement;
 
 use crate::failure;
@@ -12,6 +12,16 @@ use crate::failure;
 /// Checks that the addresses are valid and that this host supports the test.
 pub(super) fn can_be(plan: &TestPlan) -> Result<(), Failure> {
     netperf_model::refusal::check(plan)?;
+    let device = plan.local.socket.settings.value(Setting::Device);
+    if let Some(SettingValue::Name(device)) = device {
+        match netperf_os::link::index(device.as_str()) {
+            Err(error) if failure::is_missing(error.raw_os_error().unwrap_or(0)) => {
+                return Err(failure::no_interface(&system_text(&error)));
+            }
+            // Where interfaces have no numbers, the socket knows their names.
+            Ok(_) | Err(_) => {}
+        }
+    }
     let asked = plan.local.features();
     if asked.is_empty() {
         return Ok(());

@@ -163,6 +163,25 @@ fn a_time_without_arrivals_has_a_warning() {
 }
 
 #[test]
+fn datagrams_that_only_waited_for_a_stopped_netserver_are_no_stall() {
+    let server = ours!().serve();
+    let mut running = ours!()
+        .client_of(&server)
+        .args("--json-stream --udp --rate 50pps --time 3 -D 0.1 -- -m 100".split(' '))
+        .spawn();
+    assert!(running.prints("\"event\":\"interim\"", Duration::from_secs(20)));
+    server.signal_sessions("STOP");
+    std::thread::sleep(Duration::from_millis(900));
+    server.signal_sessions("CONT");
+    let finished = running.finish().expect_exit(0);
+    let last = finished.stdout.lines().last().unwrap_or_default();
+    let document: Value = serde_json::from_str(last).expect("JSON");
+    let document = &document["document"];
+    assert_eq!(document["iterations"][0]["remote"]["datagrams"]["lost"], 0);
+    assert!(!codes(document).contains(&"stalled"), "{document}");
+}
+
+#[test]
 fn a_time_without_arrivals_has_a_warning_in_a_classic_run() {
     let server = ours!().serve();
     let mut running = ours!()

@@ -89,6 +89,25 @@ impl InterimPrinter<'_> {
         self.holds = true;
     }
 
+    /// Returns whether many flows have not begun, or so lately that the first interval is shorter than
+    /// half of the others.
+    fn is_early(&mut self, now: Moment, interval: Duration, live: &Live) -> bool {
+        self.begin_with(live);
+        let is_first = self.kept.iter().all(|one| one.iteration != self.iteration);
+        let begun = live.begun().unwrap_or(now);
+        let plan = &self.run.plan;
+        plan.many.is_some() && plan.peer.is_none() && is_first && now.since(begun) < interval / 2
+    }
+
+    /// The first interval begins when many flows do, and not when the first of them is opened.
+    fn begin_with(&mut self, live: &Live) {
+        let begun = live.begun().filter(|begun| *begun > self.begun);
+        if let Some(begun) = begun {
+            self.begun = begun;
+            self.intervals = Intervals::begin(begun, Tally::default());
+        }
+    }
+
     /// Prints the last interval, unless it is printed.
     fn print(&mut self) {
         let held = std::mem::take(&mut self.holds).then(|| self.kept.pop());
@@ -323,6 +342,9 @@ pub(super) fn beside<T>(
             return ControlFlow::Break(());
         }
         let (now, tally) = (clock::now(), live.read());
+        if printer.is_early(now, interval, live) {
+            return ControlFlow::Continue(());
+        }
         // Parts of an interval are whole nanoseconds, and eight of them a little less than it.
         let early = now.plus(Duration::from_nanos(LOOKS.into())) < due;
         let none = tally.transactions == printer.intervals.counts().transactions;
@@ -341,6 +363,7 @@ pub(super) fn beside<T>(
     };
     let done = ticker::beside((begun, every), tick, work);
     let tally = live.read();
+    printer.begin_with(live);
     if tally != *printer.intervals.counts() {
         let over = live.over().unwrap_or_else(clock::now);
         if printer.holds && over.since(printer.intervals.end()) < SHORTEST {

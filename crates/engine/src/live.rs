@@ -42,6 +42,8 @@ pub struct Live {
     workers: OnceLock<Arc<[Counts]>>,
     /// Those of a run without the loops of an end.
     other: OtherCounts,
+    /// When the flows began together.
+    begun: OnceLock<Moment>,
     over: OnceLock<Moment>,
     /// The current part of a run of which only one part counts.
     part: Mutex<Option<RunPart>>,
@@ -311,6 +313,17 @@ impl Live {
         self.times().iter().map(HistogramView::buckets).collect()
     }
 
+    /// Many flows are opened, and begin now.
+    pub(crate) fn begin(&self) {
+        let _first = self.begun.set(clock::now());
+    }
+
+    /// When many flows began together, which were opened before; `None` until then.
+    #[must_use]
+    pub fn begun(&self) -> Option<Moment> {
+        self.begun.get().copied()
+    }
+
     /// When the loop was over; `None` while it runs.
     #[must_use]
     pub fn over(&self) -> Option<Moment> {
@@ -367,7 +380,9 @@ impl Live {
                 }
             }
         };
-        Some(all?.saturating_sub(self.data().before))
+        // The kernel counts the SYN, too (RFC 4898, tcpEStatsAppHCThruOctetsAcked).
+        let others = self.data().before + u64::from(connections);
+        Some(all?.saturating_sub(others))
     }
 
     /// `TCP_INFO` of the data connection: as it is now, or as it was when the loop

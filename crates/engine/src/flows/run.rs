@@ -96,6 +96,7 @@ pub(crate) fn run<P: Program>(
             };
             coordinate(&shared, &counts, &stages, controls, &mut |stage| {
                 common.begin_series();
+                live.begin();
                 let part = stage.part().filter(|_| flows.has_margins());
                 part.into_iter().for_each(|part| live.enters(part));
                 meter.borrow_mut().turn(stage);

@@ -460,10 +460,7 @@ impl<E: FlowEndpoint> ThreadFlows<'_, E> {
         }
         state.show(common.live);
         let mark = state.recorder().begin();
-        let first = endpoints.first();
-        let segment_size =
-            first.and_then(|first| socket::segment_size(common.transport, first.fd()));
-        let cipher = first.and_then(OnSocket::cipher);
+        let cipher = endpoints.first().and_then(OnSocket::cipher);
         let mut flows = common.flows_over(endpoints, share, mark);
         common.number(&mut flows, &mut state);
         let watch = common.work.watch();
@@ -498,6 +495,9 @@ impl<E: FlowEndpoint> ThreadFlows<'_, E> {
         };
         let mut endpoints: Vec<E> = flows.into_iter().map(|flow| flow.endpoint).collect();
         report.stamps = stamps(&mut endpoints);
+        // It may have grown since the connection was made.
+        let first = endpoints.first().map(OnSocket::fd);
+        report.segment_size = first.and_then(|first| socket::segment_size(common.transport, first));
         let cut = report.cut.is_some() && !common.cuts_at_stop;
         let discards = cut && report.ended == Ended::Abandoned;
         let reset = discards.then(|| finish::reset(endpoints.iter().map(OnSocket::fd)));
@@ -512,7 +512,6 @@ impl<E: FlowEndpoint> ThreadFlows<'_, E> {
         report.closed = left.moved.unwrap_or_else(clock::now);
         report.left = left;
         report.left.drained = reset.or(report.left.drained);
-        report.segment_size = segment_size;
         report.cipher = cipher;
         report.connected = connected;
         Ok(report)

@@ -47,6 +47,8 @@ impl<P: Program> OneFlow<'_, '_, P> {
         let is_bulk = !self.work.job.counts_transactions();
         let held_back = finish::held_back(data.as_fd()).filter(|_| is_bulk);
         let detail = tcp::detail(data.as_fd()).unwrap_or_default();
+        // It may have grown since the connection was made.
+        let segment_size = socket::segment_size(transport, data.as_fd()).or(seen.segment_size);
         // TCP has its facts after the end, other transports only before.
         let ((drained, rest), facts) = if parting == Parting::HalfClose {
             let drained = self.end_connection(&data, ended, parting);
@@ -58,7 +60,10 @@ impl<P: Program> OneFlow<'_, '_, P> {
         let marks = parting == Parting::EmptyMessages && self.work.job.sends;
         Moved {
             facts: Some(facts),
-            seen,
+            seen: ConnectionFacts {
+                segment_size,
+                ..seen
+            },
             drained,
             rest,
             held_back,

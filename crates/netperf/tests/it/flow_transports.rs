@@ -94,6 +94,20 @@ fn unix_domain_datagrams_of_a_flow_have_a_thread_each() {
 }
 
 #[test]
+fn no_more_arrives_in_the_intervals_of_flows_than_was_sent() {
+    let server = ours!().serve();
+    let words = "-t TCP_STREAM --flows 8 --rate 8M --time 600ms -D 0.1 --json";
+    let finished = ours!().client_of(&server).args(words.split(' ')).run();
+    let document = finished.expect_exit(0).document();
+    let intervals = document["intervals"].as_array().expect("intervals");
+    let arrived = intervals.iter().map(|one| one["arrived_bytes"].as_u64());
+    let arrived: Option<u64> = arrived.sum();
+    let sent = document["iterations"][0]["local"]["sent_bytes"].as_u64();
+    // Each connection has acknowledged its SYN, too.
+    assert!(arrived > Some(0) && arrived <= sent, "{document}");
+}
+
+#[test]
 fn flow_counts_of_the_measured_time_are_those_of_all_sessions() {
     let server = ours!().serve();
     let words = "-t OMNI --time 1 --warmup 200ms -- -T unix-dgram -d send -m 1000,1000";

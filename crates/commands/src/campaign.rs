@@ -210,7 +210,8 @@ fn measure(args: &CampaignArgs) -> Result<ExitCode, Failure> {
         .filter(|name| *name != "-")
         .collect();
     files::apart(&outputs, &inputs).map_err(failure)?;
-    outputs.into_iter().flatten().try_for_each(expect_folder)?;
+    let mut wanted = outputs.into_iter().flatten();
+    wanted.try_for_each(files::expect_place).map_err(failure)?;
     let mut history = results::history(args)?;
     let members = entries(args, "run")?;
     if !members.is_empty() {
@@ -261,18 +262,6 @@ fn measure(args: &CampaignArgs) -> Result<ExitCode, Failure> {
     } else {
         ExitCode::from(INCOMPLETE)
     })
-}
-
-/// Refuses a file whose folder does not exist, before anything is measured.
-fn expect_folder(path: &Path) -> Result<(), Failure> {
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    if folder.is_none_or(Path::is_dir) {
-        return Ok(());
-    }
-    let path = path.display();
-    Err(failure(format_args!("{path}: its folder does not exist")))
 }
 
 fn write(path: &Path, json: &str) -> Result<(), Failure> {

@@ -22,8 +22,8 @@ use netperf_quality::{
 use netperf_web::Document;
 use std::sync::Arc;
 
-use super::itself;
 use super::itself::OwnRuns;
+use super::{files, itself, versus};
 use live::LiveLine;
 use runs::{CheckParameters, Planned};
 
@@ -58,6 +58,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     };
     check.runs.host.clone_from(&args.host);
     check.runs.settings = check.settings.asked.clone();
+    check.is_possible()?;
     let measured = check.measure();
     check.clear();
     check.runs.source = check.runs.remote_address().and_then(source);
@@ -161,6 +162,34 @@ struct PathCheck<'a> {
 }
 
 impl PathCheck<'_> {
+    /// Refuses what would fail after the measurement, or in each part of it.
+    fn is_possible(&self) -> Result<(), Failure> {
+        let args = self.args;
+        let wrong = |why: String| failure(INVALID, why);
+        let export = args.export.as_ref().map(|(_, path)| path.as_path());
+        let outputs = [args.page.as_deref(), export];
+        files::apart::<&Path>(&outputs, &[]).map_err(wrong)?;
+        let mut outputs = outputs.into_iter().flatten();
+        outputs.try_for_each(files::expect_place).map_err(wrong)?;
+        // Without a place of its own a check goes on without a history.
+        if let (Some(place), false) = (&args.place, args.forget) {
+            store::open(Some(place), true).map_err(|error| failure(INVALID, error))?;
+        }
+        for (phase, length) in self.settings.phases() {
+            for run in self.settings.runs(phase, length, &CheckRuns::default()) {
+                versus::planned(&self.words(&run)).map_err(|error| {
+                    let why = error.to_string();
+                    let why = why.lines().next().unwrap_or_default();
+                    let why = why.strip_prefix("netperf: ").unwrap_or(why);
+                    let given = netperf_cli::masked_words(&args.words).join(" ");
+                    let given = netperf_web::escape::line(&given);
+                    failure(INVALID, format_args!("-- {given}: {why}"))
+                })?;
+            }
+        }
+        Ok(())
+    }
+
     /// All phases. Failures of their runs are reported in the summary.
     fn measure(&mut self) -> Result<(), Failure> {
         self.settings.stamps = self.ask()?;

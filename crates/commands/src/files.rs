@@ -78,6 +78,24 @@ pub(super) fn apart<P: AsRef<Path>>(outputs: &[Option<&Path>], inputs: &[P]) -> 
     Ok(())
 }
 
+/// Refuses a file whose folder does not exist, or that is a folder, before anything is measured.
+///
+/// # Errors
+/// One line that names the output.
+pub(super) fn expect_place(path: &Path) -> Result<(), String> {
+    let name = escape::line(&path.to_string_lossy());
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    if path.is_dir() {
+        return Err(format!("{name}: is a folder; give the name of a file"));
+    }
+    if folder.is_none_or(Path::is_dir) {
+        return Ok(());
+    }
+    Err(format!("{name}: its folder does not exist"))
+}
+
 /// The first input of the second list that is also in the first, under any name.
 pub(super) fn in_both<'n>(first: &[String], second: &'n [String]) -> Option<&'n String> {
     let identity = |name: &String| FileIdentity::input(Path::new(name));

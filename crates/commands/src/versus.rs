@@ -147,7 +147,21 @@ fn comparable(sides: &[RunSide], vary: Option<&str>) -> Result<(), Failure> {
     let Some((one, first)) = tests.next() else {
         return Ok(());
     };
+    let names_host = |run: &RunCommand| run.plan.control.as_ref().map(|control| control.explicit);
     for (side, other) in tests {
+        if names_host(&first) != names_host(&other) {
+            let lacks = if names_host(&first) == Some(true) {
+                side
+            } else {
+                one
+            };
+            let line = format!(
+                "{}: names no host, and the other side does: a side is a whole command line (-H in \
+                 both)",
+                lacks.name
+            );
+            return Err(failure(INVALID, line));
+        }
         let differs = meaning(&first).into_iter().zip(meaning(&other));
         if let Some((a, b)) = differs.into_iter().find(|(a, b)| a != b) {
             let line = format!("the metrics of the two sides cannot be compared: {a} and {b}");

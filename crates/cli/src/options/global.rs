@@ -18,7 +18,7 @@ use super::{
 const PASSPHRASE: usize = 647;
 
 /// A time, and how much work that is.
-const INTERIM: ValueKind = ValueKind::Pair(&ValueKind::Interval, &ValueKind::Count);
+const INTERIM: ValueKind = ValueKind::Pair(&ValueKind::Interval, &ValueKind::Size);
 
 type Opt = OptionSpec<GlobalArgs>;
 

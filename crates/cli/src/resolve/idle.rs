@@ -1,6 +1,6 @@
 //! Options that name something which the test at hand does not have.
 
-use netperf_arguments::args::{Args, PerEnd};
+use netperf_arguments::args::{Args, HumanArg, PerEnd};
 use netperf_arguments::command::CliError;
 use netperf_model::in_force::Substitution;
 use netperf_model::{Domain, TestId, TestPlan, TransportId};
@@ -22,7 +22,13 @@ pub(super) fn refuse(args: &Args, test: TestId, transport: TransportId) -> Resul
     let unit = typed.unit.local.is_some() || typed.unit.remote.is_some();
     // With the letter it goes on until a signal, as it ever did.
     let counts = !matches!(test, TestId::DgStream | TestId::DlclStream);
+    let is_named = |option: &str| args.named.iter().any(|name| name == option);
     let options = [
+        (
+            is_named("iperf2") && is_named("iperf3"),
+            "--iperf2",
+            "a server has one protocol: leave out either this option or --iperf3",
+        ),
         (
             global.count && !counts,
             "--count",
@@ -132,8 +138,17 @@ pub(super) fn ignored(args: &Args, plan: &TestPlan) -> Vec<Substitution> {
         known: true,
         text: "number of CPUs (-n): not in force, because the system reports it".to_owned(),
     });
+    let chooses_units = args.global.human == HumanArg::Yes && args.global.unit.is_some();
+    let unit = chooses_units.then(|| Substitution {
+        options: &["unit"],
+        known: true,
+        text: "unit (-f): not in force, because a summary for people has the unit that fits each \
+               figure"
+            .to_owned(),
+    });
     let chosen = direction.into_iter().chain(transport);
     let chosen = chosen
+        .chain(unit)
         .chain(once)
         .chain(directory)
         .chain(layer)

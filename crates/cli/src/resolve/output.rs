@@ -15,12 +15,33 @@ const NAME_TOO_LONG: usize = 80;
 /// Lines of a selection file that count.
 const FILE_LINES: usize = 4;
 
+/// Long options that choose the output. Of the last ones, which differ in layout alone, the last
+/// counts, as of their letters.
+const OUTPUTS: [&[&str]; 5] = [
+    &["--human"],
+    &["--json"],
+    &["--json-stream"],
+    &["--output"],
+    &["--csv", "--columns", "--keyval"],
+];
+const ONE_OUTPUT: &str = "a test has one output: leave out all but one of --human, --json, \
+                          --json-stream, --keyval, --csv, --columns and --output";
+
 /// Settles whether a summary for a person is printed, and adds what it shows to the requests.
 ///
 /// # Errors
 /// When another output is asked for as well.
 pub(super) fn for_a_person(args: &mut Args, test: TestId) -> Result<(), CliError> {
     let global = &args.global;
+    let is_named = |name: &str| args.named.iter().any(|one| one == name);
+    let chosen = |names: &[&'static str]| names.iter().find(|name| is_named(&name[2..])).copied();
+    let mut chosen = OUTPUTS.iter().filter_map(|names| chosen(names));
+    if let (Some(option), Some(_)) = (chosen.next(), chosen.next()) {
+        return Err(CliError::OutOfPlace {
+            option,
+            why: ONE_OUTPUT,
+        });
+    }
     let selected = is_selected(args);
     match global.human {
         HumanArg::Yes if selected => {
@@ -225,7 +246,15 @@ fn selection(
     }
     let read = file.unwrap_or_else(|| (environment.read_file)(Path::new(word)));
     let text = read.map_err(|error| {
+        let before = notices.len();
         notices.extend(wrong.map(|line| Notice::stderr(&line)));
+        if notices.len() == before {
+            notices.push(Notice::stderr(&format!(
+                "{}: {} is neither an output selector nor a file; --keyval '?' lists the selectors",
+                args.program,
+                shown(word)
+            )));
+        }
         CliError::SelectionFile {
             name: word.to_owned(),
             errno: error.raw_os_error().unwrap_or(0),
@@ -256,7 +285,7 @@ fn known_names(
         Some(name) => {
             let problem = OptionProblem::Value {
                 value: name.to_owned(),
-                expected: "an output selector (-k ? lists them) or a file".to_owned(),
+                expected: format!("an output selector (--{option} '?' lists them) or a file"),
                 near: nearest(name, environment.selectors.iter().copied()),
             };
             Err(misuse(&args.program, option, problem))

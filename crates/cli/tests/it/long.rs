@@ -136,6 +136,24 @@ fn names_keep_a_letters_two_meanings_apart() {
 }
 
 #[test]
+fn two_outputs_or_protocols_by_name_are_refused() {
+    for (words, option) in [
+        ("--json --csv", "--json"),
+        ("--json --json-stream", "--json"),
+        ("--human --keyval UUID", "--human"),
+        ("--json-stream --columns", "--json-stream"),
+        ("--iperf2 --iperf3", "--iperf2"),
+    ] {
+        let error = error(&format!("-H a {words}")).to_string();
+        assert!(
+            error.starts_with(&format!("netperf: {option}: a ")),
+            "{error}"
+        );
+        assert!(error.contains("leave out"), "{error}");
+    }
+}
+
+#[test]
 fn omni_takes_its_shape_from_names_as_it_does_from_letters() {
     let plan = run("--test omni --protocol udp --direction recv").plan;
     assert_eq!(

@@ -342,6 +342,18 @@ fn a_host_without_netserver_fails_as_netperf_does_and_wrong_words_are_named() {
         (&["127.0.0.1", "--load", "tcp:5M"], "udp:50M"),
         (&["127.0.0.1", "--export", "csv:x"], "--export"),
         (&["127.0.0.1", "--", "--time", "5"], "--time"),
+        (&["127.0.0.1", "--", "--udp"], "-- --udp: "),
+        // What would fail behind the measurement.
+        (&["127.0.0.1", "--page", "."], ".: is a folder"),
+        (
+            &["127.0.0.1", "--page", "none/x.html"],
+            "its folder does not exist",
+        ),
+        (
+            &["127.0.0.1", "--export", "flent:none/x"],
+            "its folder does not exist",
+        ),
+        (&["127.0.0.1", "--db", "."], ". is a folder"),
     ] {
         let wrong = check(&folder, words).run();
         assert_eq!(wrong.status.code(), Some(2), "{}", wrong.account());

@@ -434,6 +434,15 @@ fn two_configurations_run_in_turn_and_are_kept() {
         "{}",
         refused.account()
     );
+    // The other side would measure this host.
+    let sides = ["-H", "192.0.2.1", "-l", "1", "--vs", "-l", "2"];
+    let refused = netperf(&scratch, &[&["run", "--"], &sides[..]].concat());
+    assert_eq!(refused.status.code(), Some(2), "{}", refused.account());
+    assert!(
+        refused.stderr.contains("-l 2: names no host"),
+        "{}",
+        refused.account()
+    );
     let found = netperf(&scratch, &["run", "--", "-l", "1", "--vs", "-t", "NO_TEST"]);
     assert_eq!(found.status.code(), Some(1), "{}", found.stderr);
     assert!(

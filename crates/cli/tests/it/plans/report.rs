@@ -98,8 +98,13 @@ fn a_wrong_selector_is_answered_with_the_nearest_right_one() {
         ],
         "the run goes on, so scripts must not see a word"
     );
-    for fine in ["all", "UUID", "UUID,direction", "BOGUS", "sel.txt", ""] {
+    for fine in ["all", "UUID", "UUID,direction"] {
         assert_eq!(said_of(fine), [""; 0], "{fine}");
+    }
+    for unknown in ["BOGUS", "sel.txt", ""] {
+        let said = said_of(unknown).concat();
+        let why = "is neither an output selector nor a file; --keyval '?' lists the selectors\n";
+        assert!(said.ends_with(why), "{said}");
     }
 }
 

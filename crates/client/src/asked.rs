@@ -33,6 +33,7 @@ pub(super) fn before(run: &mut RunCommand) -> Result<Vec<Warning>, Failure> {
     // document has those.
     let accepted = |lacking: &Substitution| {
         let sizes = [["send-size"], ["recv-size"]];
+        let is_of_requests = plan.flow.connects || plan.flow.counts_transactions();
         let ignored = [
             &["segment-size"][..],
             &["cpu-count"],
@@ -40,7 +41,7 @@ pub(super) fn before(run: &mut RunCommand) -> Result<Vec<Warning>, Failure> {
         ];
         let is_script = ignored.contains(&lacking.options)
             || (lacking.options == ["recv-timeout"] && !plan.flow.counts_transactions())
-            || (plan.flow.connects && sizes.iter().any(|size| lacking.options == size));
+            || (is_of_requests && sizes.iter().any(|size| lacking.options == size));
         is_script && !lacking.options.iter().any(|option| is_named(run, option))
     };
     let unserved = run.unserved.iter().cloned();

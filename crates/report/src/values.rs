@@ -248,15 +248,22 @@ pub(crate) fn transferred(v: &View<'_>, end: EndView<'_>) -> Value {
     sent(end).map(|sent| sent + count(received)).into()
 }
 
-/// Buffers of a ring: what was given where there is none.
+/// Buffers of a ring. Where there is none: what was given, or netperf's number, which netserver
+/// returns as it came.
 pub(crate) fn width(
+    v: &View<'_>,
     end: EndView<'_>,
     pick: fn(EndSetup) -> u32,
     given: fn(&EndPlan) -> Option<u32>,
 ) -> Value {
     let width = end.setup.map_or(0, pick);
-    let given = given(end.plan).filter(|_| width == 0);
-    Value::Int(i64::from(given.unwrap_or(width)))
+    let returned = || {
+        let is_netserver = end.whose == Whose::Remote && end.known;
+        is_netserver.then(|| pick(v.local().setup.unwrap_or_default()))
+    };
+    let given = || given(end.plan).or_else(returned);
+    let width = Some(width).filter(|width| *width > 0).or_else(given);
+    Value::Int(i64::from(width.unwrap_or(0)))
 }
 
 pub(crate) fn interval(end: EndView<'_>) -> Value {

@@ -105,6 +105,22 @@ fn budgets_take_buffers_from_tests_that_ask_for_no_number_of_them() {
 }
 
 #[test]
+fn width_of_the_ring_that_netserver_does_not_use_is_netperfs() {
+    let server = server(&[]);
+    for (test, used, unused) in [
+        ("TCP_MAERTS", "LOCAL_RECV_WIDTH", "REMOTE_RECV_WIDTH"),
+        ("TCP_STREAM", "LOCAL_SEND_WIDTH", "REMOTE_SEND_WIDTH"),
+    ] {
+        for width in ["", "-W 5,5 "] {
+            let test = format!("{width}-t {test} -l -1 -P 0 -- -k {used},{unused}");
+            let values = run(&server, &test).expect_exit(0).values();
+            assert_eq!(values.text(unused), values.text(used), "{test}");
+            assert_ne!(values.text(used), "0", "{test}");
+        }
+    }
+}
+
+#[test]
 fn threat_model_an_address_has_all_sessions_until_another_needs_one() {
     let server = server(&["--max-sessions", "60", "--log", "text"]);
     let mut held: Vec<_> = (0..60).map(|_| buffers(&server, 1024)).collect();

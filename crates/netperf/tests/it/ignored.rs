@@ -19,7 +19,6 @@ const IGNORED: &[(&str, &str, &str)] = &[
         "-t TCP_RR --recv-timeout 1s",
         "receive time-out (-e): ",
     ),
-    ("-t TCP_RR -- -m 1k", "", "send size (-m): "),
     (
         "-t TCP_STREAM -- -r 1,1",
         "",
@@ -87,6 +86,8 @@ fn options_that_a_test_ignores_fail_by_name_and_warn_by_letter() {
         ("-t TCP_STREAM -- -e 1", "receive time-out (-e): "),
         ("-t TCP_CRR -- -m 1k", "send size (-m): "),
         ("-t TCP_CRR -- -M 1k", "receive size (-M): "),
+        ("-t TCP_RR -- -m 1k", "send size (-m): "),
+        ("-t UDP_RR -- -M 1k", "receive size (-M): "),
         ("-t UDP_STREAM -- -G 1000", "segment size (-G): "),
         ("-t TCP_STREAM -n 4", "number of CPUs (-n): "),
         (

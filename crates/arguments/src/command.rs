@@ -226,6 +226,9 @@ impl UnknownTest {
             let name = &self.name;
             return format!("netperf: a length in seconds is given as -l {name}\n");
         }
+        if self.name == "UDP_MAERTS" {
+            return "netperf: --udp --reverse lets netserver send datagrams\n".to_owned();
+        }
         let described = foreign::test(&self.name).map(str::to_owned);
         let near = described.or_else(|| nearest(&self.name, TESTS.iter().map(|row| row.name)));
         let near = near.map(|near| format!("did you mean {near}? "));
@@ -459,6 +462,7 @@ mod tests {
         let meant = format!("netperf: did you mean TCP_RR? {list}");
         assert_eq!(hint("TPC_RR"), meant);
         assert_eq!(hint("SOMETHING_ELSE"), format!("netperf: {list}"));
+        assert!(hint("UDP_MAERTS").contains("--udp --reverse"));
         let unknown = UnknownTest {
             name: "TPC_RR".to_owned(),
             control: None,

@@ -85,8 +85,9 @@ fn too_few(args: &CompareArgs, sides: &[RunSide]) -> Option<String> {
     let needed = fewest(Design::Paired, figures, chance);
     (pairs < needed).then(|| {
         format!(
-            "{pairs} pairs can show no difference: at least {needed} are needed for a chance of \
+            "{pairs} {} can show no difference: at least {needed} are needed for a chance of \
              false alarms of {} % (--pairs {needed})",
+            if pairs == 1 { "pair" } else { "pairs" },
             chance * 100.0
         )
     })

@@ -292,7 +292,7 @@ impl Plan {
                 .iter()
                 .map(|one| format!("--over {}={}", one.name, one.values.join(",")))
                 .collect();
-            return Some(format!("it goes over: {}", over.join(" ")));
+            return Some(format!("its options are {}", over.join(" ")));
         }
         (other.repeat < self.repeat).then(|| format!("it has --repeat {}", self.repeat))
     }

@@ -30,7 +30,7 @@ pub fn banner(plan: &TestPlan, report: &ReportPlan, hosts: &Hosts) -> Option<Str
     let hidden = crate::hides_cpu(report).then(|| crate::without_cpu(plan));
     let plan = hidden.as_ref().unwrap_or(plan);
     let shown = report.headers && report.format.has_lines();
-    if !shown || plan.test == TestId::Uuid {
+    if !shown || report.hides_banner || plan.test == TestId::Uuid {
         return None;
     }
     match plan.test.row().suite {

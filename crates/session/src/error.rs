@@ -65,7 +65,9 @@ pub enum SessionError {
     Interrupted,
     /// A part of an answer within this time.
     #[error(
-        "only {got} bytes of an answer from netserver within {}", whole_or_tenths(*.waited)
+        "only {got} {} of an answer from netserver within {}",
+        if *got == 1 { "byte" } else { "bytes" },
+        whole_or_tenths(*.waited)
     )]
     Incomplete {
         /// Bytes of the message that had arrived.

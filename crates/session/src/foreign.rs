@@ -29,7 +29,15 @@ impl ForeignProgram {
         /// Content types of TLS: an alert, and a handshake (RFC 8446 section 5.1).
         const TLS: [u8; 2] = [0x15, 0x16];
         Some(match bytes {
-            [] | [0, ..] => return None,
+            [] | [0] => return None,
+            // A message begins with its kind and an error number, both of 32 bits and small.
+            [0, rest @ ..] => {
+                let is_wide = |at| matches!(rest.get(at), Some(1..));
+                let fills = |at, byte| rest.get(at).is_none_or(|one| *one == byte);
+                // A number below 0 has ones in front.
+                let is_error = (fills(3, 0) && fills(4, 0)) || (fills(3, 0xff) && fills(4, 0xff));
+                return (is_wide(0) || !is_error).then_some(Self::Other);
+            }
             [state] if IPERF3.contains(state) => Self::Iperf3,
             [kind, rest @ ..] if TLS.contains(kind) && matches!(rest, [] | [3, ..]) => Self::Tls,
             [b'H', b'T', ..] | [b'H' | b'<'] | [b'<', b'!' | b'h' | b'H', ..] => Self::Http,
@@ -79,6 +87,14 @@ mod tests {
             (b"\x15\x03\x01\x00\x02\x02\x46", Some(ForeignProgram::Tls)),
             (b"220 mail", Some(ForeignProgram::Other)),
             (b"\x00\x00\x00\x0e", None),
+            (b"\x00\x00\x02\x58\x00\x00\x03\xe6\x01", None),
+            (b"\x00\x00\x02\x58\xff\xff\xff\xff\x01", None),
+            (b"\x00\x01", Some(ForeignProgram::Other)),
+            (b"\x00\x00\x02\x58\x04", Some(ForeignProgram::Other)),
+            (
+                b"\x00\x00\x02\x58\x00\x05\x06\x07",
+                Some(ForeignProgram::Other),
+            ),
             (b"", None),
         ] {
             assert_eq!(ForeignProgram::of_answer(bytes), program, "{bytes:?}");

@@ -186,7 +186,10 @@ pub(crate) static TABLE: &[OptionSpec<TestArgs>] = &[
             output(a, OutputLayout::Csv, word)
         }))
         .help("print comma-separated values")
-        .more("With a line of titles. The selection is as for --keyval."),
+        .more(
+            "With a line of titles, which -o prints behind one with the test and its hosts. The \
+             selection is as for --keyval.",
+        ),
     Opt::lettered('O', "columns", Group::Output)
         .takes("[selection]", ValueKind::Selection)
         .action(Action::NextUnlessDash(|a, word| {

@@ -163,6 +163,7 @@ pub(super) fn report(
         debug: global.debug,
         hides_cpu: global.hides_cpu,
         prints_interim: global.prints_interim,
+        hides_banner: is_csv_by_name(args),
     })
 }
 
@@ -269,6 +270,12 @@ fn by_name(args: &Args) -> Option<&str> {
     const OPTIONS: [&str; 3] = ["keyval", "csv", "columns"];
     let mut named = args.named.iter().map(String::as_str);
     named.find(|name| OPTIONS.contains(name))
+}
+
+/// Returns true for comma-separated values that are not asked for with the letter of netperf 2.7.
+fn is_csv_by_name(args: &Args) -> bool {
+    let layout = args.test.output.as_ref().map(|output| output.layout);
+    layout == Some(OutputLayout::Csv) && args.named.iter().any(|name| name == "csv")
 }
 
 /// Refuses a name in a list that no selector has.

@@ -160,7 +160,7 @@ fn run_lack(verb: CampaignVerb, args: &CampaignArgs) -> Option<&'static str> {
         1.. if !takes_file => Some("it takes no file"),
         2.. => Some("one file at a time"),
         _ if connects && !who => {
-            Some("who takes part? --inventory file, or --join-listen and --expect")
+            Some("the members are missing: give --inventory file, or --join-listen and --expect")
         }
         _ if args.join_listen.is_some() != args.expect.is_some() => {
             Some("--join-listen and --expect need each other")
@@ -396,7 +396,7 @@ mod tests {
             (" fly", "'fly' is unknown; the verbs are "),
             (" run --inventory h", "the plan is missing: give its file"),
             (" show", "the result is missing: give its file"),
-            (" run p", "who takes part"),
+            (" run p", "the members are missing"),
             (" check p --inventory h", "it takes no file"),
             (" run p --join-listen :1", "need each other"),
             (" run - --inventory -", "standard input"),

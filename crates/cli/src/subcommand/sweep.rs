@@ -110,7 +110,7 @@ fn sweep(mut args: SweepArgs, words: Vec<String>) -> Result<SweepArgs, String> {
         return Err(line.to_owned());
     }
     if words.is_empty() != args.plan.over.is_empty() {
-        let line = "netperf sweep: it takes --over and a command: netperf sweep -o folder --over \
+        let line = "netperf sweep: both --over and a command are needed: netperf sweep -o folder --over \
                     m=1K,64K -- -H host -- -m {m}";
         return Err(line.to_owned());
     }

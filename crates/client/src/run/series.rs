@@ -155,6 +155,9 @@ impl TestRun<'_> {
     ) -> Outcome {
         let plan = self.plan();
         let mut done = std::mem::take(self.done);
+        // The classic output has its own lines about it.
+        let wide = confidence.filter(|_| !stopped);
+        warnings.extend(wide.and_then(|reached| too_wide(plan, reached, done.iterations.len())));
         let remote_host = facts::remote(self.remote_host.take(), &mut done.iterations);
         let rate = rate::doubts(plan, &done.iterations, done.latency.as_ref());
         until::settle(plan, &agreed.local, done.until.as_mut(), &done.iterations);
@@ -237,6 +240,25 @@ fn unknown_result(plan: &TestPlan, runs: &[Iteration]) -> Option<Warning> {
     })
 }
 
+/// Warning about an interval that repetitions have not made as narrow as it was asked for.
+fn too_wide(plan: &TestPlan, reached: Confidence, runs: usize) -> Option<Warning> {
+    let asked = plan.confidence.as_ref().filter(|_| !reached.met)?;
+    let of_cpus = [
+        ("the client's CPU utilisation", reached.local_cpu),
+        ("the server's CPU utilisation", reached.remote_cpu),
+    ];
+    let of_cpus = of_cpus.into_iter().filter(|_| !asked.result_only);
+    let mut widths = std::iter::once(("the result", reached.result)).chain(of_cpus);
+    let (what, width) = widths.find(|(_, width)| *width > asked.width * 100.0)?;
+    Some(Warning::Imprecise(format!(
+        "after {runs} iterations the {} % confidence interval of {what} is ±{:.1} %, and ±{:.1} % \
+         is asked for (-I): more iterations make it narrower (-i)",
+        asked.level,
+        width / 2.0,
+        asked.width * 50.0
+    )))
+}
+
 /// Text about a netserver that stopped reading.
 fn unread(time: Duration) -> String {
     let seconds = time.as_secs_f64();
@@ -270,4 +292,32 @@ fn wants_more(plan: &TestPlan, done: usize, reached: Option<&Confidence>) -> boo
     };
     let done = u32::try_from(done).unwrap_or(u32::MAX);
     done < wanted.min_iterations || (!reached.met && done < wanted.max_iterations)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::planned::plan;
+
+    #[test]
+    fn interval_that_stayed_wide_is_told_with_what_was_asked_for() {
+        let told = |words: &str, result, local_cpu| {
+            let reached = Confidence {
+                met: false,
+                result,
+                local_cpu,
+                remote_cpu: -1.0,
+            };
+            match too_wide(&plan(&format!("netperf -H a {words}")), reached, 3) {
+                Some(Warning::Imprecise(text)) => text,
+                _ => String::new(),
+            }
+        };
+        let text = told("-I 99,5 -i 3,3 -c", 20.0, 1.0);
+        assert!(text.contains("99 % confidence interval of the result is ±10.0 %, and ±2.5 %"));
+        let text = told("-I 99,5 -i 3,3 -c", 1.0, 20.0);
+        assert!(text.contains("of the client's CPU utilisation is ±10.0 %"));
+        assert_eq!(told("-r -I 99,5 -i 3,3 -c", 1.0, 20.0), "");
+        assert_eq!(told("-t TCP_RR", 20.0, 20.0), "");
+    }
 }

@@ -32,6 +32,8 @@ pub struct ReportPlan {
     pub hides_cpu: bool,
     /// True if a summary for a person prints interim results (`-D`).
     pub prints_interim: bool,
+    /// The line with the test and its hosts is left out, for a reader of a table.
+    pub hides_banner: bool,
 }
 
 impl ReportPlan {

@@ -354,3 +354,23 @@ fn a_stock_netserver_serves_a_document_too() {
         assert!(is_right, "{}", finished.account());
     }
 }
+
+#[test]
+fn comma_separated_values_by_name_are_a_table_alone() {
+    let server = ours!().serve();
+    for (words, banner) in [
+        ("-l -50 -t TCP_RR --csv THROUGHPUT,ELAPSED_TIME", 0),
+        ("-l -50 -t TCP_RR -- -o THROUGHPUT,ELAPSED_TIME", 1),
+    ] {
+        let words: Vec<&str> = words.split(' ').collect();
+        let finished = ours!().client_of(&server).args(words).run().expect_exit(0);
+        let lines: Vec<&str> = finished.stdout.lines().skip(banner).collect();
+        assert_eq!(
+            lines[0],
+            "Throughput,Elapsed Time (sec)",
+            "{}",
+            finished.account()
+        );
+        assert_eq!(lines.len(), 2, "{}", finished.account());
+    }
+}

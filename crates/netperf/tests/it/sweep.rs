@@ -246,7 +246,7 @@ fn another_plan_and_one_that_does_not_fit_are_refused() {
     for (words, why) in [
         (
             good.replace("r=1", "r=1,2"),
-            "d contains another sweep: it goes over: --over r=1;",
+            "d contains another sweep: its options are --over r=1;",
         ),
         (
             good.replace("TCP_RR", "UDP_RR"),

@@ -386,7 +386,7 @@ fn the_time_of_an_answer_that_does_not_come_is_the_one_that_was_waited() {
         let got = SessionError::Incomplete { got: 1, waited };
         assert_eq!(
             got.to_string(),
-            format!("only 1 bytes of an answer from netserver within {text}")
+            format!("only 1 byte of an answer from netserver within {text}")
         );
     }
 }

@@ -36,6 +36,50 @@ pub struct Numbered {
     stamps: Stamps,
     /// The last request of netserver's has a stamp.
     open: bool,
+    departures: Departures,
+}
+
+/// The stamps of datagrams by the ids that the kernel gives to sends, from 0. One that a full queue
+/// drops has an id, too.
+#[derive(Debug)]
+struct Departures {
+    /// Place of the stamp, or none.
+    places: Vec<u32>,
+    /// The id of the next send is known.
+    known: bool,
+}
+
+impl Departures {
+    const NONE: u32 = u32::MAX;
+
+    fn new() -> Self {
+        Self {
+            places: Vec::with_capacity(Stamps::MOST_NUMBERED),
+            known: true,
+        }
+    }
+
+    /// A send has taken the next id; the datagram has the stamp at this place, if any.
+    #[inline]
+    fn sent(&mut self, place: Option<usize>) {
+        if self.known && self.places.len() < self.places.capacity() {
+            let place = place.and_then(|place| u32::try_from(place).ok());
+            self.places.push(place.unwrap_or(Self::NONE));
+        }
+    }
+
+    /// Kernels differ in whether a send without space takes an id.
+    #[cold]
+    fn waited(&mut self) {
+        self.known = false;
+    }
+
+    /// The place of the stamp of the datagram with this id.
+    #[inline]
+    fn place(&self, id: u32) -> Option<usize> {
+        let place = self.places.get(usize::try_from(id).ok()?)?;
+        usize::try_from(*place).ok()
+    }
 }
 
 impl Numbered {
@@ -74,6 +118,7 @@ impl Numbered {
                 ..Stamps::default()
             },
             open: false,
+            departures: Departures::new(),
         })
     }
 
@@ -93,8 +138,8 @@ impl Numbered {
     /// poll(2) reports the socket.
     fn take_departures(&mut self) {
         while let Ok(Some(TxStamp { id, nanos, .. })) = stamps::tx_stamp(self.socket.as_fd()) {
-            let place = usize::try_from(id).unwrap_or(usize::MAX);
-            if let Some(stamp) = self.stamps.each.get_mut(place) {
+            let place = self.departures.place(id);
+            if let Some(stamp) = place.and_then(|place| self.stamps.each.get_mut(place)) {
                 stamp.sent = nanos;
             }
         }
@@ -157,24 +202,35 @@ impl Endpoint for Numbered {
                 stamps::send(self.socket.as_fd(), response, &Peer::Source(source), KERNEL)
             }
         };
-        let sent = datagram_sent(result)?;
+        let sent = match datagram_sent(result) {
+            Ok(sent @ (Sent::Bytes(_) | Sent::Dropped)) => sent,
+            other @ (Ok(Sent::Interrupted) | Err(_)) => {
+                self.departures.waited();
+                return other;
+            }
+        };
+        let mut stamp = None;
+        let next = self.stamps.each.len();
         let is_sent = matches!(sent, Sent::Bytes(_));
         match (&self.way, number_of(buf)) {
             (NumberedDestination::Fixed(_), Some(number)) if is_sent => {
-                self.note(Stamp {
+                let is_noted = self.note(Stamp {
                     number: place(number),
                     sending,
                     ..Stamp::default()
                 });
+                stamp = is_noted.then_some(next);
             }
             (NumberedDestination::Back(..), _) if is_sent && self.open => {
                 self.open = false;
-                if let Some(stamp) = self.stamps.each.last_mut() {
-                    stamp.sending = sending;
+                if let Some(last) = self.stamps.each.last_mut() {
+                    last.sending = sending;
+                    stamp = Some(next - 1);
                 }
             }
             _ => {}
         }
+        self.departures.sent(stamp);
         Ok(sent)
     }
 
@@ -289,6 +345,22 @@ mod tests {
         for stamp in &own.each {
             assert!(stamp.sending <= stamp.sent, "{stamp:?}");
         }
+    }
+
+    #[test]
+    fn departures_belong_to_datagrams_also_behind_some_that_a_queue_dropped() {
+        let mut departures = Departures::new();
+        for stamp in [Some(0), None, None, Some(1)] {
+            departures.sent(stamp);
+        }
+        let places: Vec<_> = (0..5).map(|id| departures.place(id)).collect();
+        assert_eq!(places[0], Some(0));
+        assert_eq!(places[3], Some(1));
+        // Places that no stamp has.
+        assert!(places[1] >= Some(Stamps::MOST_NUMBERED) && places[4].is_none());
+        departures.waited();
+        departures.sent(Some(2));
+        assert_eq!(departures.place(4), None);
     }
 
     #[test]

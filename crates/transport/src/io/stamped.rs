@@ -152,6 +152,17 @@ impl<const WHOLE: bool> Stamped<WHOLE> {
     }
 }
 
+impl<const WHOLE: bool> Stamped<WHOLE> {
+    /// A datagram that a full queue drops has taken an id.
+    #[cold]
+    fn failed(&mut self, error: &io::Error, stamped: bool) {
+        let is_stream = matches!(self.way, StampedDestination::Stream);
+        if !is_stream && netperf_os::io::is_queue_full(error) {
+            self.id_of(0, stamped);
+        }
+    }
+}
+
 impl<const WHOLE: bool> Endpoint for Stamped<WHOLE> {
     const KEEPS_BOUNDARIES: bool = WHOLE;
 
@@ -159,9 +170,12 @@ impl<const WHOLE: bool> Endpoint for Stamped<WHOLE> {
     fn send(&mut self, buf: &[u8]) -> io::Result<Sent> {
         let stamped = self.log.before_send(&self.socket);
         let result = self.call(buf, stamped);
-        if let Ok(bytes) = result {
-            let id = self.id_of(bytes, stamped);
-            self.log.sent(id);
+        match &result {
+            Ok(bytes) => {
+                let id = self.id_of(*bytes, stamped);
+                self.log.sent(id);
+            }
+            Err(error) => self.failed(error, stamped),
         }
         match self.way {
             StampedDestination::Stream => stream_sent(result),

@@ -21,6 +21,9 @@ use crate::weight::JsonWeight;
 const LARGEST: u64 = 256 << 20;
 /// The most memory that the values of a file may take, bytes.
 const HEAVIEST: u64 = 512 << 20;
+/// Bytes of the longest text of a result: the output of an iperf3 server over days. Pages repeat
+/// texts.
+const LONGEST_TEXT: u64 = 16 << 20;
 /// Bytes that are unpacked at a time.
 const PIECE: u64 = 1 << 20;
 
@@ -63,7 +66,7 @@ pub fn read(name: &str, bytes: &[u8]) -> Result<Record, Unreadable> {
 pub fn document(bytes: &[u8]) -> Option<Document> {
     let is_result =
         |document: &Document| document.header.schema == SCHEMA && !document.test.name.is_empty();
-    weighed(JsonWeight::of(bytes)).ok()?;
+    weighed(JsonWeight::counted(bytes)).ok()?;
     let read = |value: &Value| Document::deserialize(value).ok();
     let alone = || read(&serde_json::from_slice(bytes).ok()?);
     let at_end = || {
@@ -95,14 +98,17 @@ fn understood(bytes: &[u8]) -> Result<Record, String> {
         let plain = unpacked(bytes)?;
         return understood_plain(&plain);
     }
-    weighed(JsonWeight::of(bytes))?;
+    weighed(JsonWeight::counted(bytes))?;
     understood_plain(bytes)
 }
 
 /// Refuses values that would take too much memory.
-fn weighed(weight: u64) -> Result<(), String> {
-    if weight > HEAVIEST {
+fn weighed(weight: JsonWeight) -> Result<(), String> {
+    if weight.bytes() > HEAVIEST {
         return Err("its values take more than 512 MiB of memory".to_owned());
+    }
+    if weight.longest_text() > LONGEST_TEXT {
+        return Err("a text in it has more than 16 MiB".to_owned());
     }
     Ok(())
 }
@@ -121,7 +127,7 @@ fn unpacked(bytes: &[u8]) -> Result<Vec<u8>, String> {
             return Ok(plain);
         }
         weight.add(piece);
-        weighed(weight.bytes())?;
+        weighed(weight)?;
         if u64::try_from(plain.len()).is_ok_and(|length| length > LARGEST) {
             return Err("it holds more than 256 MiB".to_owned());
         }

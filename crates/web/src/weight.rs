@@ -15,6 +15,9 @@ const DEEPEST: u32 = 128;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct JsonWeight {
     bytes: u64,
+    /// Bytes of the last text, and of the longest one.
+    text: u64,
+    longest: u64,
     /// A bit for each open bracket, the innermost last: 1 for an object.
     open: u128,
     depth: u32,
@@ -26,9 +29,15 @@ impl JsonWeight {
     /// The weight of a whole text.
     #[must_use]
     pub fn of(text: &[u8]) -> u64 {
+        Self::counted(text).bytes()
+    }
+
+    /// All of a text, counted.
+    #[must_use]
+    pub fn counted(text: &[u8]) -> Self {
         let mut weight = Self::default();
         weight.add(text);
-        weight.bytes()
+        weight
     }
 
     /// Counts the next part of a text.
@@ -48,7 +57,17 @@ impl JsonWeight {
         self.bytes
     }
 
+    /// Bytes of the longest text in it.
+    #[must_use]
+    pub const fn longest_text(self) -> u64 {
+        self.longest
+    }
+
     const fn letter(&mut self, byte: u8) -> u64 {
+        self.text += 1;
+        if self.text > self.longest {
+            self.longest = self.text;
+        }
         if self.escaped {
             self.escaped = false;
         } else if byte == b'\\' {
@@ -64,6 +83,7 @@ impl JsonWeight {
         match byte {
             b'"' => {
                 self.in_text = true;
+                self.text = 0;
                 TEXT
             }
             b'{' => {
@@ -114,6 +134,10 @@ mod tests {
             2 * ELEMENT + OBJECT + TEXT + 1
         );
         assert_eq!(JsonWeight::of(b"1\n2\n"), 2 * ELEMENT);
+        let mut weight = JsonWeight::default();
+        weight.add(br#"{"abc":"\"","b":[12345678]}"#);
+        // With the quotation mark behind it.
+        assert_eq!(weight.longest_text(), 4);
     }
 
     #[test]

@@ -251,6 +251,11 @@ fn result_whose_values_take_too_much_memory_is_refused_before_it_is_parsed() {
     // Lines of an event log, of which all are kept.
     let lines = "{\"event\":\"x\"}\n".repeat(1_000_000);
     assert_eq!(refused(lines.as_bytes()), too_much);
+    let plain = of_flent(&format!("\"{}\"", "x".repeat(17 << 20)));
+    for bytes in [packed(&plain), plain] {
+        assert_eq!(refused(&bytes), "a text in it has more than 16 MiB");
+        assert!(netperf_web::document(&bytes).is_none());
+    }
     // Hours of values are read.
     let plain = of_flent(&format!("{}0", "12.5,".repeat(500_000)));
     assert!(netperf_web::read("x.flent.gz", &packed(&plain)).is_ok());

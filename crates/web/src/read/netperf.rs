@@ -139,7 +139,12 @@ fn record(document: &Document, origin: &'static str) -> Record {
         error: document
             .error
             .as_ref()
-            .and_then(|error| text(&error.message)),
+            .and_then(|error| text(&error.message))
+            .or_else(|| {
+                result
+                    .is_none()
+                    .then(|| "the file has no result".to_owned())
+            }),
         facts: facts(document),
         until: document.until.clone().filter(|until| !until.end.is_empty()),
         flows: flows(document),

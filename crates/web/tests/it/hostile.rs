@@ -260,3 +260,14 @@ fn result_whose_values_take_too_much_memory_is_refused_before_it_is_parsed() {
     let plain = of_flent(&format!("{}0", "12.5,".repeat(500_000)));
     assert!(netperf_web::read("x.flent.gz", &packed(&plain)).is_ok());
 }
+
+#[test]
+fn file_without_a_result_is_no_measurement() {
+    let mut document: Value = serde_json::from_slice(&sample("tcp_rr.json")).expect("JSON");
+    document
+        .as_object_mut()
+        .expect("an object")
+        .remove("result");
+    let record = netperf_web::read("x.json", document.to_string().as_bytes()).expect("a record");
+    assert_eq!(record.error.as_deref(), Some("the file has no result"));
+}

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use netperf_iperf3::defaults::DATAGRAM;
-use netperf_iperf3::figures::{StreamInfo, StreamInterval, Totals};
+use netperf_iperf3::figures::{StreamInfo, StreamInterval, Totals, without_omitted};
 use netperf_iperf3::json::document;
 use netperf_iperf3::messages::{Cookie, Parameters, Protocol, Results, ServerError, TokenPadding};
 use netperf_iperf3::options::Iperf3Client;
@@ -615,6 +615,9 @@ impl Test<'_> {
             let (totals, infos) = self.totals.as_ref()?;
             claims::contradiction(&self.parameters, infos, totals, self.peer.as_deref()?)
         });
+        if let (Some((totals, infos)), Some(peer)) = (&self.totals, &mut self.peer) {
+            without_omitted(peer, (infos, totals), &self.parameters);
+        }
         let (totals, infos) = self.totals.unzip();
         Tested {
             infos: infos.unwrap_or_default(),

@@ -81,6 +81,8 @@ pub struct Extremes {
 pub struct Totals {
     /// Figures of each stream.
     pub streams: Vec<StreamFigures>,
+    /// Datagrams of each stream before the part that counts.
+    pub omitted: Vec<u64>,
     /// Seconds of each stream.
     pub ends: Vec<f64>,
     /// Extremes of each stream.
@@ -172,25 +174,55 @@ impl Totals {
     /// The results as they are sent to the peer.
     pub fn results(&self, infos: &[StreamInfo], udp: bool) -> Results {
         let sends = infos.iter().any(|info| info.sends);
-        let all = infos.iter().zip(&self.streams).zip(&self.ends);
+        let omitted = self.omitted.iter().filter(|_| udp).copied();
+        let omitted = omitted.chain(std::iter::repeat(0));
+        let all = infos.iter().zip(&self.streams).zip(&self.ends).zip(omitted);
         Results {
             cpu: self.cpu,
             has_retransmits: sends.then_some(!udp),
             congestion: self.congestion.clone().filter(|_| !udp),
             output: None,
             streams: all
-                .map(|((info, figures), end)| StreamResults {
+                .map(|(((info, figures), end), omitted)| StreamResults {
                     id: info.id,
                     bytes: figures.bytes,
                     retransmits: figures.retransmits,
                     jitter: figures.jitter,
                     errors: figures.lost,
-                    packets: figures.packets,
+                    // 3.12 subtracts omitted datagrams, but shows all errors that it is told of.
+                    omitted_errors: (omitted > 0).then_some(0),
+                    packets: figures.packets + omitted,
+                    omitted_packets: Some(omitted).filter(|omitted| *omitted > 0),
                     start_time: 0.0,
                     end_time: *end,
                 })
                 .collect(),
         }
+    }
+}
+
+/// Takes out of the results of a peer the datagrams of the time that does not count, which 3.12
+/// reports together with the others. What this end omitted of a stream is about what the peer did.
+pub fn without_omitted(
+    peer: &mut Results,
+    (infos, own): (&[StreamInfo], &Totals),
+    parameters: &Parameters,
+) {
+    if parameters.omit == 0 || parameters.protocol != Protocol::Udp {
+        return;
+    }
+    for (info, omitted) in infos.iter().zip(&own.omitted) {
+        let Some(stream) = peer.streams.iter_mut().find(|one| one.id == info.id) else {
+            continue;
+        };
+        let omitted = stream.omitted_packets.take().unwrap_or(*omitted);
+        stream.packets = stream.packets.saturating_sub(omitted);
+        let arrived = stream.bytes / u64::from(block(parameters)).max(1);
+        stream.errors = match stream.omitted_errors.take() {
+            Some(omitted) => stream.errors.saturating_sub(omitted),
+            None => stream.errors.min(stream.packets.saturating_sub(arrived)),
+        };
+        stream.errors = stream.errors.min(stream.packets);
     }
 }
 
@@ -201,4 +233,90 @@ pub struct SocketBuffers {
     pub send: Option<u32>,
     /// Size of the receive buffer.
     pub recv: Option<u32>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info(id: u32, sends: bool) -> StreamInfo {
+        StreamInfo {
+            id,
+            sends,
+            local: None,
+            remote: None,
+        }
+    }
+
+    fn totals(packets: u64, omitted: u64) -> Totals {
+        let figures = StreamFigures {
+            packets,
+            ..StreamFigures::default()
+        };
+        Totals {
+            streams: vec![figures],
+            omitted: vec![omitted],
+            ends: vec![2.0],
+            extremes: Vec::new(),
+            seconds: 2.0,
+            cpu: [0.0; 3],
+            congestion: None,
+            tcp: None,
+            file: None,
+        }
+    }
+
+    /// Packets and errors that a client shows of a peer.
+    fn shown(peer: StreamResults) -> (u64, u64) {
+        let parameters = Parameters {
+            protocol: Protocol::Udp,
+            omit: 1,
+            len: 1000,
+            ..Parameters::default()
+        };
+        let mut results = Results {
+            streams: vec![peer],
+            ..Results::default()
+        };
+        let own = totals(500, 250);
+        without_omitted(&mut results, (&[info(1, true)], &own), &parameters);
+        let stream = results.streams.first().copied().unwrap_or_default();
+        (stream.packets, stream.errors)
+    }
+
+    #[test]
+    fn a_peer_is_told_of_omitted_datagrams_and_how_many_they_are() {
+        let told = totals(500, 250).results(&[info(1, true)], true);
+        let stream = told.streams.first().copied().unwrap_or_default();
+        assert_eq!((stream.packets, stream.omitted_packets), (750, Some(250)));
+        // Without them the message is that of 3.12.
+        let text = totals(500, 0).results(&[info(1, true)], true).encode();
+        assert!(text.contains("\"packets\":500,\"start_time\""), "{text}");
+        let text = totals(500, 250).results(&[info(1, true)], false).encode();
+        assert!(!text.contains("omitted"), "{text}");
+    }
+
+    #[test]
+    fn omitted_datagrams_of_a_peer_are_in_no_figure() {
+        let peer = StreamResults {
+            id: 1,
+            bytes: 490_000,
+            packets: 750,
+            errors: 40,
+            ..StreamResults::default()
+        };
+        // 3.12 tells neither, and counts errors of both parts: 490 of the 500 arrived.
+        assert_eq!(shown(peer), (500, 10));
+        let later = StreamResults {
+            omitted_packets: Some(248),
+            omitted_errors: Some(38),
+            ..peer
+        };
+        assert_eq!(shown(later), (502, 2));
+        // Never more lost than expected.
+        for packets in [0, 100, 255] {
+            let (packets, lost) = shown(StreamResults { packets, ..later });
+            assert!(lost <= packets, "{lost} of {packets}");
+        }
+    }
 }

@@ -50,12 +50,18 @@ pub struct StreamResults {
     /// Jitter, seconds; of a sender it means nothing.
     #[serde(default, deserialize_with = "not_negative")]
     pub jitter: f64,
-    /// Datagrams lost.
+    /// Datagrams lost. 3.12 counts those of the time that does not count (`-O`), too.
     #[serde(default, deserialize_with = "count")]
     pub errors: u64,
-    /// Datagrams.
+    /// Those of them that do not count; `None` of 3.12.
+    #[serde(default, with = "some_count", skip_serializing_if = "Option::is_none")]
+    pub omitted_errors: Option<u64>,
+    /// Datagrams from the start, even of the time that does not count.
     #[serde(default, deserialize_with = "count")]
     pub packets: u64,
+    /// Those of them that do not count; `None` of 3.12.
+    #[serde(default, with = "some_count", skip_serializing_if = "Option::is_none")]
+    pub omitted_packets: Option<u64>,
     /// Seconds from the start of the test to that of the counts.
     #[serde(default, deserialize_with = "not_negative")]
     pub start_time: f64,
@@ -199,7 +205,9 @@ mod tests {
                 retransmits: None,
                 jitter: 6.078e-6,
                 errors: 1,
+                omitted_errors: None,
                 packets: 2,
+                omitted_packets: Some(1),
                 start_time: 0.0,
                 end_time: 0.25,
             }],

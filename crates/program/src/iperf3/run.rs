@@ -323,6 +323,8 @@ impl Run {
         let last = self.interval_of(last_byte, readings, false);
         let moved = last.streams.iter().any(|figures| figures.bytes > 0);
         let readings = self.intervals.counts();
+        let omitted = self.base.iter().zip(&self.infos);
+        let omitted = omitted.map(|(base, info)| datagrams(base, info.sends));
         let pairs = self.base.iter().zip(readings).zip(&self.infos);
         let streams = pairs.map(|((base, now), info)| figures(base, now, info.sends, self.udp));
         let ends = readings.iter().map(|one| {
@@ -338,6 +340,7 @@ impl Run {
         let first = self.watched.iter().flatten().next();
         let totals = Totals {
             streams: streams.collect(),
+            omitted: omitted.collect(),
             ends: ends.collect(),
             extremes: self.extremes.clone(),
             seconds: seconds(now.saturating_sub(self.begun)),
@@ -379,16 +382,23 @@ fn seconds(nanos: u64) -> f64 {
     nanos as f64 / 1e9
 }
 
+/// Datagrams from the start: sent, or expected by the receiver.
+const fn datagrams(sample: &StreamSample, sends: bool) -> u64 {
+    if sends {
+        sample.counts.messages
+    } else {
+        sample.counts.datagrams.order.highest
+    }
+}
+
 fn figures(before: &StreamSample, now: &StreamSample, sends: bool, udp: bool) -> StreamFigures {
     let (old, new) = (&before.counts, &now.counts);
-    let (lost, packets) = if sends {
-        (0, new.messages.saturating_sub(old.messages))
+    let packets = datagrams(now, sends).saturating_sub(datagrams(before, sends));
+    let lost = if sends {
+        0
     } else {
         let (old, new) = (&old.datagrams.order, &new.datagrams.order);
-        (
-            new.lost.saturating_sub(old.lost),
-            new.highest.saturating_sub(old.highest),
-        )
+        new.lost.saturating_sub(old.lost)
     };
     let tcp = now.tcp.unwrap_or_default();
     let mss = u64::from(tcp.snd_mss.unwrap_or(0));

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use netperf_iperf3::figures::SocketBuffers;
-use netperf_iperf3::figures::{StreamInterval, Totals};
+use netperf_iperf3::figures::{SocketBuffers, StreamInterval, Totals, without_omitted};
 use netperf_iperf3::json::{Json, TestFacts, document, http_date};
 use netperf_iperf3::messages::{Cookie, Parameters, Results, ServerOutput};
 use netperf_iperf3::text::TextView;
@@ -233,6 +232,14 @@ impl Iperf3Report {
         };
         let value = serde_json::from_str(&json.text()).ok()?;
         Some(ServerOutput::Json(value))
+    }
+
+    /// The results of the client, of the part of the test that counts.
+    pub(crate) fn counted(&self, mut peer: Box<Results>) -> Box<Results> {
+        if let (Some(view), Some(totals)) = (&self.view, &self.totals) {
+            without_omitted(&mut peer, (&view.infos, totals), &self.facts.parameters);
+        }
+        peer
     }
 
     /// The session is over. `error` is what follows `iperf3: `.

@@ -336,7 +336,7 @@ impl Iperf3Session<'_> {
             ServerTestEffect::Finish => return self.finish(),
             ServerTestEffect::Report(results) => {
                 self.report.message("get_results", || document(&results));
-                self.peer = Some(results);
+                self.peer = Some(self.report.counted(results));
             }
             ServerTestEffect::End(end) => {
                 if let ServerEnd::Broken(BrokenBy::Parameters(_)) = &end {

@@ -220,6 +220,31 @@ fn omitted_seconds_are_in_no_total_of_either_end() {
 }
 
 #[test]
+fn omitted_datagrams_are_in_no_total_of_either_end() {
+    let Some(stock) = stock() else { return };
+    let scratch = Scratch::new();
+    let own = link(&scratch);
+    let (served, original) = (Server::ours(&[]), Server::stock(&stock));
+    for (program, server) in [(&stock, &served), (&own, &original)] {
+        for words in ["", "-P 2", "-R", "--bidir"] {
+            let options = "-J -u -O 1 -t 1 -b 200K -l 500".split(' ');
+            let options: Vec<&str> = options.chain(words.split_whitespace()).collect();
+            let finished = client(program, server, "127.0.0.1", &options).run();
+            let document = document(&finished);
+            let packets = |sum: &str| count(&document, &format!("/end/{sum}/packets"));
+            let (sent, received) = (packets("sum_sent"), packets("sum_received"));
+            // Fewer datagrams than the socket holds: none is lost. Others may still be under way.
+            assert!(received <= sent, "{words}: {}", finished.account());
+            if program == &stock && words != "-R" {
+                assert_eq!(received, sent, "{words}: {}", finished.account());
+            }
+            let lost = count(&document, "/end/sum_received/lost_packets");
+            assert_eq!(lost, 0, "{words}: {}", finished.account());
+        }
+    }
+}
+
+#[test]
 fn the_output_of_the_server_comes_with_the_results() {
     let Some(stock) = stock() else { return };
     let scratch = Scratch::new();

@@ -25,6 +25,10 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
         '\r' => ends_line(at),
         letter => !is_unprintable(letter),
     };
+    escaped_unless(text, is_kept)
+}
+
+fn escaped_unless(text: &str, is_kept: impl Fn(usize, char) -> bool) -> Cow<'_, str> {
     if text.char_indices().all(|(at, letter)| is_kept(at, letter)) {
         return Cow::Borrowed(text);
     }
@@ -39,6 +43,12 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(all)
+}
+
+/// The same of text that is one value on one line: ends of lines and tabulators do not stay.
+#[must_use]
+pub fn escaped_line(text: &str) -> Cow<'_, str> {
+    escaped_unless(text, |_, letter| !is_unprintable(letter))
 }
 
 /// The same of text with colours, which stay: ECMA-48, SGR.
@@ -104,6 +114,8 @@ mod tests {
         let left = |letter: char| is_unprintable(letter) && !"\t\r\n".contains(letter);
         assert!(!shown.contains(left), "{shown:?}");
         assert!(shown.contains("\\u001b[2J") && shown.contains("\\udb40\\udc41\\u000db\tc\r\n"));
+        let value = "a\tb\r\nRATE=9 日本";
+        assert_eq!(escaped_line(value), "a\\u0009b\\u000d\\u000aRATE=9 日本");
         let plain = "Ünïcode ▁▂ 日本\n";
         assert!(matches!(escaped(plain), Cow::Borrowed(text) if text == plain));
     }

@@ -1,5 +1,6 @@
 //! Values of selectors, one function per kind of value.
 
+use netperf_model::escape::escaped_line;
 use netperf_model::figures::{self, count};
 use netperf_model::{
     CpuShares, CpuUsage, EndPlan, EndResult, EndSetup, Family, HostFacts, TestPlan, TransportId,
@@ -56,8 +57,12 @@ impl Value {
     /// The value in a selector's format; `None` when it is to be left out.
     #[must_use]
     pub fn print(&self, format: &str) -> Option<String> {
+        let line;
         let arg = match self {
-            Self::Text(text) => Arg::Text(text),
+            Self::Text(text) => {
+                line = escaped_line(text);
+                Arg::Text(&line)
+            }
             Self::Int(value) => Arg::Int(*value),
             Self::Count(value) => Arg::Uint(*value),
             Self::Real(value) => Arg::Float(*value),

@@ -194,7 +194,7 @@ impl Totals {
                     packets: figures.packets + omitted,
                     omitted_packets: Some(omitted).filter(|omitted| *omitted > 0),
                     start_time: 0.0,
-                    end_time: *end,
+                    end_time: Some(*end),
                 })
                 .collect(),
         }

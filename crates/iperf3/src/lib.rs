@@ -4,6 +4,7 @@
 //! Nothing here has a socket or a clock, or prints.
 
 pub mod defaults;
+pub mod doubt;
 pub mod figures;
 pub mod json;
 pub mod messages;

@@ -340,7 +340,7 @@ pub fn of_peer(results: Option<StreamResults>) -> (StreamFigures, f64) {
         retransmits: results.retransmits,
         ..StreamFigures::default()
     };
-    (figures, results.end_time)
+    (figures, results.end_time.unwrap_or_default())
 }
 
 /// The figures of several streams together; the jitter is the mean.

@@ -1,9 +1,13 @@
 //! Checks that the results of a server of iperf3 are possible.
 
+use netperf_iperf3::doubt::doubt;
 use netperf_iperf3::figures::{StreamFigures, StreamInfo, Totals};
 use netperf_iperf3::messages::{Parameters, Protocol, Results, StreamResults};
 
 use netperf_measure::contradiction::{DatagramClaims, WayClaims};
+
+/// Seconds by which a server's test may be longer: it waits for data that the network holds.
+const LONGER: f64 = 100.0;
 
 /// Text of the first results of a server that cannot be.
 pub(super) fn contradiction(
@@ -13,9 +17,10 @@ pub(super) fn contradiction(
     peer: &Results,
 ) -> Option<String> {
     let streams = infos.iter().zip(&totals.streams);
-    let contradiction = streams
+    let of_streams = streams
         .filter_map(|(info, own)| Some((info, own, peer.of(info.id)?)))
-        .find_map(|(info, own, peer)| of(parameters, totals.seconds, info, (own, peer)))?;
+        .find_map(|(info, own, peer)| of(parameters, totals.seconds, info, (own, peer)));
+    let contradiction = of_streams.or_else(|| doubt(peer, totals.seconds, LONGER))?;
     Some(format!(
         "the server reports {contradiction}: its results cannot be right"
     ))
@@ -52,7 +57,10 @@ fn of(
         retransmitted: peer.retransmits.filter(|_| !udp).unwrap_or(0),
         // The parts that count begin at different times.
         is_whole: parameters.omit == 0,
-        seconds: [seconds, peer.end_time - peer.start_time],
+        // Times are judged apart.
+        seconds: [seconds; 2],
     };
-    way.contradiction()
+    let is_more = !udp && way.is_whole && bytes.1 > bytes.0;
+    let more = is_more.then(|| format!("{} bytes received of {} bytes sent", bytes.1, bytes.0));
+    more.or_else(|| way.contradiction())
 }

@@ -1,5 +1,6 @@
 //! Objects of JSON: the fields of a message read with their bounds, and errors that name the key.
 
+use netperf_text::unit::short;
 use serde::de::value::StringDeserializer;
 use serde::de::{DeserializeSeed, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serializer, de};
@@ -132,23 +133,41 @@ pub(super) fn whole_of(value: &Value, (least, most): (u64, u64)) -> Result<u64, 
         Some(number) if (least..=most).contains(&number) => Ok(number),
         Some(number) => Err(out_of_range(&number.to_string(), least, most)),
         // Negative or with a fraction.
-        None => Err(out_of_range(&number_of(value)?.to_string(), least, most)),
+        None => Err(out_of_range(&shown(number_of(value)?), least, most)),
     }
+}
+
+/// A number as text: in full, or briefly if it is far beyond all limits.
+fn shown(number: f64) -> String {
+    if number.abs() < 1e15 {
+        number.to_string()
+    } else {
+        short(number)
+    }
+}
+
+/// A number.
+pub(super) fn number<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    number_of(&Value::deserialize(from)?).map_err(de::Error::custom)
+}
+
+/// The same of an optional key.
+pub(super) fn some_number<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
+    number(from).map(Some)
 }
 
 /// A number that is at least 0.
 pub(super) fn not_negative<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
-    let number = number_of(&Value::deserialize(from)?).map_err(de::Error::custom)?;
-    Ok(number.max(0.0))
+    Ok(number(from)?.max(0.0))
 }
 
 /// A number from 0 to `most`.
 pub(super) fn real_within<'de, D: Deserializer<'de>>(from: D, most: u32) -> Result<f64, D::Error> {
-    let number = number_of(&Value::deserialize(from)?).map_err(de::Error::custom)?;
+    let number = number(from)?;
     if (0.0..=f64::from(most)).contains(&number) {
         return Ok(number);
     }
-    let problem = out_of_range(&number.to_string(), 0, most.into());
+    let problem = out_of_range(&shown(number), 0, most.into());
     Err(de::Error::custom(problem))
 }
 

@@ -3,13 +3,17 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::Value;
 
-use super::json::{Iperf3Error, count, not_negative, parse, read, some_count, text, whole_of};
+use super::json::{
+    Iperf3Error, count, not_negative, number, parse, read, some_count, some_number, text, whole_of,
+};
 use super::{MOST_STREAMS, Parameters};
 
 /// Most streams of both directions.
 const MOST_OF_BOTH: u64 = MOST_STREAMS as u64 * 2;
 /// Largest identifier of a stream.
 const LARGEST_ID: u64 = MOST_OF_BOTH + 2;
+/// Letters of the longest name of congestion control.
+const LONGEST_NAME: usize = 15;
 
 /// Results of one end.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -63,11 +67,12 @@ pub struct StreamResults {
     #[serde(default, with = "some_count", skip_serializing_if = "Option::is_none")]
     pub omitted_packets: Option<u64>,
     /// Seconds from the start of the test to that of the counts.
-    #[serde(default, deserialize_with = "not_negative")]
+    #[serde(default, deserialize_with = "number")]
     pub start_time: f64,
-    /// Seconds to the end of the counts.
-    #[serde(default, deserialize_with = "not_negative")]
-    pub end_time: f64,
+    /// Seconds to the end of the counts; `None` if it is not told.
+    #[serde(default, deserialize_with = "some_number")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end_time: Option<f64>,
 }
 
 fn id<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
@@ -76,18 +81,34 @@ fn id<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
     u32::try_from(id).map_err(de::Error::custom)
 }
 
+impl StreamResults {
+    /// Length of the counts, seconds; 0 if it is not told.
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
+        self.end_time.map_or(0.0, |end| end - self.start_time)
+    }
+}
+
+/// A name of congestion control; `None` if it is none that the kernel could give.
+fn congestion<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    let name: String = text(from)?;
+    let is_name = |letter: u8| letter.is_ascii_alphanumeric() || letter == b'_' || letter == b'-';
+    let fits = (1..=LONGEST_NAME).contains(&name.len()) && name.bytes().all(is_name);
+    Ok(Some(name).filter(|_| fits))
+}
+
 /// Results as they are written, with the keys in iperf3's order.
 #[derive(Serialize, Deserialize)]
 struct ResultsMessage<'a> {
-    #[serde(deserialize_with = "not_negative")]
+    #[serde(deserialize_with = "number")]
     cpu_util_total: f64,
-    #[serde(deserialize_with = "not_negative")]
+    #[serde(deserialize_with = "number")]
     cpu_util_user: f64,
-    #[serde(deserialize_with = "not_negative")]
+    #[serde(deserialize_with = "number")]
     cpu_util_system: f64,
     #[serde(default, with = "some_count")]
     sender_has_retransmits: Option<u64>,
-    #[serde(default, deserialize_with = "text")]
+    #[serde(default, deserialize_with = "congestion")]
     #[serde(skip_serializing_if = "Option::is_none")]
     congestion_used: Option<String>,
     #[serde(default, deserialize_with = "text")]
@@ -209,7 +230,7 @@ mod tests {
                 packets: 2,
                 omitted_packets: Some(1),
                 start_time: 0.0,
-                end_time: 0.25,
+                end_time: Some(0.25),
             }],
         };
         assert_eq!(Results::decode(results.encode().as_bytes()), Ok(results));
@@ -225,6 +246,25 @@ mod tests {
             let read = Results::decode(text.as_bytes()).unwrap();
             assert_eq!(read.has_retransmits, None);
             assert_eq!(read.of(1).unwrap().retransmits, None);
+        }
+    }
+
+    #[test]
+    fn congestion_control_is_a_name_or_unknown() {
+        let of = |name: &str| {
+            let results = Results {
+                congestion: Some(name.to_owned()),
+                ..Results::default()
+            };
+            Results::decode(results.encode().as_bytes())
+                .unwrap()
+                .congestion
+        };
+        for name in ["cubic", "bbr2-x_Y", "abcdefghijklmno"] {
+            assert_eq!(of(name).as_deref(), Some(name));
+        }
+        for name in ["", "cubic\nRATE=9", "a b", "\u{1b}[2J", "abcdefghijklmnop"] {
+            assert_eq!(of(name), None, "{name:?}");
         }
     }
 

@@ -1,10 +1,10 @@
 """A server of iperf that does not end its test, or whose counts cannot be.
 
-    hostile_iperf.py iperf3|iperf2 FAULT [PORT]
+    hostile_iperf.py iperf3|iperf2 FAULT [PORT [CLAIMS]]
 
 PORT 0 is one that the kernel chooses, for TCP alone. FAULT of iperf3: `sends` for half a minute
 more, `begins` or `ends` slowly, `reads` slowly, reports `lost` datagrams, or `speaks` to the
-terminal. FAULT of iperf2: `sends`, `reads` or `lost`.
+terminal, `forges` lines of results, or `claims` the numbers of an object of JSON. FAULT of iperf2: `sends`, `reads` or `lost`.
 """
 
 import json
@@ -21,6 +21,9 @@ OVERTIME, SLOW, PIECE = 32, 9, 0.25
 LOST = 2**64 - 24
 # What a terminal obeys, or does not show.
 SPOKEN = "a\x1b[2J\x9b31m\r\u202eb\u200b\u00ad\ufeff\U000e0041c"
+
+# Lines that look like results.
+FORGED = "cubic\nTHROUGHPUT=99999.00\r\n[  5]   0.00-1.00   sec  99.9 GBytes  receiver"
 
 
 def exactly(source, count):
@@ -84,6 +87,8 @@ def iperf3(fault):
         send_for(stream, 2 + OVERTIME)
     if fault == "reads":
         read_slowly(stream)
+    if fault == "claims" and parameters.get("reverse"):
+        stream.sendall(bytes(parameters["num"]))
     exactly(control, 1)
     say(RESULTS, ends)
     (length,) = struct.unpack(">I", exactly(control, 4))
@@ -92,6 +97,12 @@ def iperf3(fault):
         results["streams"][0]["errors"] = LOST
     if fault == "speaks":
         results["server_output_text"] = results["congestion_used"] = SPOKEN
+    if fault == "forges":
+        results["congestion_used"] = FORGED
+    if fault == "claims":
+        claims = json.loads(sys.argv[4])
+        results.update({key: claims.pop(key) for key in list(claims) if key in results})
+        results["streams"][0].update(claims)
     text = json.dumps(results).encode()
     time.sleep(SLOW if ends else 0)
     control.sendall(struct.pack(">I", len(text)) + text)

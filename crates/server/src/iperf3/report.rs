@@ -236,6 +236,7 @@ impl Iperf3Report {
 
     /// The results of the client, of the part of the test that counts.
     pub(crate) fn counted(&self, mut peer: Box<Results>) -> Box<Results> {
+        peer.cpu = peer.cpu.map(|share| share.max(0.0));
         if let (Some(view), Some(totals)) = (&self.view, &self.totals) {
             without_omitted(&mut peer, (&view.infos, totals), &self.facts.parameters);
         }

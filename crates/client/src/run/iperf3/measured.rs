@@ -58,7 +58,7 @@ fn elapsed(totals: &Totals, streams: &[StreamEnds<'_>]) -> f64 {
         .iter()
         .filter(|stream| stream.info.sends)
         .filter_map(|stream| stream.peer)
-        .map(|peer| peer.end_time - peer.start_time);
+        .map(StreamResults::seconds);
     let there = there.filter(|time| *time <= totals.seconds + LATE);
     there.fold(received_until(totals, streams), f64::max)
 }
@@ -173,7 +173,7 @@ fn remote(streams: &[StreamEnds<'_>], peer: &Results, udp: bool) -> EndResult {
         tally.recv_calls = quality.received;
     }
     let times = streams.iter().filter_map(|stream| stream.peer);
-    let times = times.map(|peer| peer.end_time - peer.start_time);
+    let times = times.map(StreamResults::seconds);
     EndResult {
         tally,
         calls_unknown: !udp,

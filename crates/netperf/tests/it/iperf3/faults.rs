@@ -471,19 +471,24 @@ fn sigint_ends_our_client_with_its_results() {
     }
 }
 
-/// A client's output to a server that sends characters that a terminal obeys or does not show.
-fn spoken_to(command: impl Fn(u16) -> Invocation) -> Finished {
+/// A client's output to a server that sends characters that a terminal obeys or does not show, or
+/// lines that look like results.
+fn spoken_to(fault: &str, command: impl Fn(u16) -> Invocation) -> Finished {
+    hostile(&[fault, "0"], command).expect_exit(0)
+}
+
+/// A client's output to a server with this fault.
+pub(super) fn hostile(words: &[&str], command: impl Fn(u16) -> Invocation) -> Finished {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts/hostile_iperf.py");
     let mut server = Invocation::new(Path::new("/usr/bin/python3"))
         .arg(script)
-        .args(["iperf3", "speaks", "0"])
+        .arg("iperf3")
+        .args(words)
         .patience(PATIENCE)
         .spawn();
     assert!(server.prints("\n", PATIENCE), "no server");
     let port = server.stdout().trim().rsplit(' ').next().map(str::parse);
-    command(port.expect("a word").expect("a port"))
-        .run()
-        .expect_exit(0)
+    command(port.expect("a word").expect("a port")).run()
 }
 
 #[test]
@@ -522,11 +527,11 @@ fn threat_model_text_of_a_server_steers_no_terminal_and_stays_readable_in_json()
         }
     };
     let mut outputs = vec![
-        spoken_to(as_iperf3("--get-server-output")),
-        spoken_to(as_iperf3("--get-server-output -V -d")),
-        spoken_to(as_iperf3("--get-server-output -J")),
-        spoken_to(as_iperf3("--get-server-output --logfile LOG")),
-        spoken_to(as_netperf("--json")),
+        spoken_to("speaks", as_iperf3("--get-server-output")),
+        spoken_to("speaks", as_iperf3("--get-server-output -V -d")),
+        spoken_to("speaks", as_iperf3("--get-server-output -J")),
+        spoken_to("speaks", as_iperf3("--get-server-output --logfile LOG")),
+        spoken_to("speaks", as_netperf("--json")),
     ];
     outputs[3].stdout = std::fs::read_to_string(&log).expect("a log");
     let steers = |letter: char| is_unprintable(letter) && !"\n\t".contains(letter);
@@ -545,4 +550,36 @@ fn threat_model_text_of_a_server_steers_no_terminal_and_stays_readable_in_json()
         text.contains('\u{202e}') && text.contains('\u{9b}'),
         "{text:?}"
     );
+}
+
+#[test]
+fn threat_model_a_value_of_a_server_forges_no_line_of_results() {
+    let scratch = Scratch::new();
+    let own = link(&scratch);
+    let program = ours!().netperf;
+    let as_iperf3 = |port: u16| {
+        Invocation::new(&own)
+            .args(["-c", "127.0.0.1", "-p", &port.to_string()])
+            .args(["-n", "8K", "-l", "4K", "-V"])
+            .patience(PATIENCE)
+    };
+    let as_netperf = |format: &'static str| {
+        let program = program.clone();
+        move |port: u16| {
+            Invocation::new(&program)
+                .args(["--iperf3", "-H", "127.0.0.1", "-p", &port.to_string()])
+                .args(["-l", "-8192", "-P", "0", "-t", "OMNI", "--", format])
+                .arg("REMOTE_CONG_CONTROL,THROUGHPUT")
+                .patience(PATIENCE)
+        }
+    };
+    for output in [
+        spoken_to("forges", as_iperf3),
+        spoken_to("forges", as_netperf("-k")),
+        spoken_to("forges", as_netperf("-o")),
+    ] {
+        let text = &output.stdout;
+        assert!(!text.contains("9999"), "{}", output.account());
+        assert!(!text.contains("99.9 GBytes"), "{}", output.account());
+    }
 }

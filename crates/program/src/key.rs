@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use netperf_model::{KeyRing, Secret};
@@ -160,6 +160,14 @@ pub fn variable(name: &str) -> Option<String> {
 
 fn read(path: &Path, file: File) -> Result<KeyRing, String> {
     let meta = file.metadata().map_err(|error| system_text(&error))?;
+    if meta.is_dir() {
+        return Err("it is a folder: name the file with the key".to_owned());
+    }
+    let kind = meta.file_type();
+    let is_device = kind.is_char_device() || kind.is_block_device();
+    if is_device && is_open_to_others(meta.uid(), meta.mode()) {
+        return Err("it is a device: name a file, or - for standard input".to_owned());
+    }
     check_access(path, (meta.uid(), meta.mode()))?;
     parse(file)
 }
@@ -214,6 +222,14 @@ mod tests {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
         let line = load(Some(&path)).unwrap_err();
         assert!(line.contains("openssl rand -hex 32"), "{line}");
+        // Other permissions would harm the host.
+        for (path, kind) in [
+            (folder.path(), "a folder"),
+            (Path::new("/dev/null"), "a device"),
+        ] {
+            let line = load(Some(path)).unwrap_err();
+            assert!(line.contains(kind) && !line.contains("chmod"), "{line}");
+        }
         let line = load(Some(Path::new("/nowhere/key"))).unwrap_err();
         assert!(line.contains("No such file"), "{line}");
     }

@@ -69,7 +69,7 @@ pub fn main(argv: &[OsString], version: &str, subcommand: RunSubcommand) -> Exit
     netperf_os::process::set_name(c"netperf");
     report_lack_of_memory("netperf");
     output::end_with_reader();
-    output::unless_lost(run_as_asked(argv, version, subcommand))
+    output::unless_lost("netperf", run_as_asked(argv, version, subcommand))
 }
 
 /// Prepares netserver's end of a test in this program, which then contains the loops that both ends

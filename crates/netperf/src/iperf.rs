@@ -30,11 +30,11 @@ pub fn iperf2_main(argv: &[OsString]) -> ExitCode {
     match iperf2(argv, variable, IPERF2_VERSION) {
         Ok(Iperf2Command::Client(args)) => {
             warn("iperf", &args.warnings);
-            unless_lost(client::iperf2::run(*args))
+            unless_lost("iperf", client::iperf2::run(*args))
         }
         Ok(Iperf2Command::Server(args)) => {
             warn("iperf", &args.warnings);
-            unless_lost(server::iperf2_alone(&args))
+            unless_lost("iperf", server::iperf2_alone(&args))
         }
         Ok(Iperf2Command::Text(text, exit)) => {
             err(&text);

@@ -170,11 +170,11 @@ fn out_bytes(bytes: &[u8]) {
 
 /// Turns success into failure if part of the output could not be written, for example on a full
 /// disk.
-pub fn unless_lost(exit: ExitCode) -> ExitCode {
+pub fn unless_lost(program: &str, exit: ExitCode) -> ExitCode {
     let Some(why) = LOST.get() else {
         return exit;
     };
-    err(&format!("netperf: standard output: {why}\n"));
+    err(&format!("{program}: standard output: {why}\n"));
     if exit == ExitCode::SUCCESS {
         return ExitCode::FAILURE;
     }

@@ -117,7 +117,7 @@ pub fn main(argv: &[OsString], full_version: &str, prepare: PrepareServer) -> Ex
             let failures = args.map(|args| check::failures(*args)).unwrap_or_default();
             if failures.is_empty() {
                 check::show_limits(argv, &read);
-                return output::usage(&usage);
+                return output::unless_lost("netserver", output::usage(&usage));
             }
             for failure in &failures {
                 // The status is the same for all.
@@ -134,7 +134,7 @@ pub fn main(argv: &[OsString], full_version: &str, prepare: PrepareServer) -> Ex
 /// Prints a version and the sandbox that this host has.
 fn version(text: &str) -> ExitCode {
     out(&format!("{text}sandbox: {}\n", Means::find().described()));
-    ExitCode::SUCCESS
+    output::unless_lost("netserver", ExitCode::SUCCESS)
 }
 
 /// Settings of a session process.

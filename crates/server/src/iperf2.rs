@@ -41,7 +41,7 @@ pub(super) fn listen(args: &ServerArgs) -> Result<Iperf2Sockets, Failure> {
         return Ok(Iperf2Sockets::default());
     };
     let wrong = |why: &str| Failure::netserver(FAILED, format_args!("--iperf2 {port}: {why}"));
-    let (listeners, reasons) = listen::listeners_at(args, port);
+    let (listeners, reasons) = listen::listeners_at(args, port, "--iperf2");
     if listeners.is_empty() {
         let failure = wrong("no address can be listened at");
         return Err(Failure {

@@ -47,7 +47,6 @@ pub(super) fn run(args: &ServerArgs, environment: &Environment) -> Result<ExitCo
     let agent = agent.map_err(|line| failed(format_args!("{line}")))?;
     let files = file_helper(args, environment, &mut log);
     let helps = !environment.preloaded && keep_rights(args, user.as_ref(), &mut log);
-    let described = described(args);
     let metrics_server = metrics_server(args)?;
     let supervised = environment.supervisor.listens();
     let (listeners, reasons) = if supervised {
@@ -60,7 +59,10 @@ pub(super) fn run(args: &ServerArgs, environment: &Environment) -> Result<ExitCo
         return Err(Failure::netserver(FAILED, line));
     }
     if listeners.is_empty() {
-        let line = format!("Unable to start netserver with  {described}");
+        let line = format!(
+            "Unable to start netserver with  {}",
+            described(args, args.port())
+        );
         let hint = reasons.concat();
         return Err(Failure {
             hint,
@@ -80,10 +82,14 @@ pub(super) fn run(args: &ServerArgs, environment: &Environment) -> Result<ExitCo
         process_limits::check_start(args, listener)?;
     }
     check_datagrams(args, &listeners)?;
+    let port = port_of(&listeners);
     if supervised {
         out("Starting netserver with the sockets of its supervisor (LISTEN_FDS)\n");
     } else {
+        let port = port.clone().filter(|_| args.port() == "0");
+        let described = described(args, port.as_deref().unwrap_or(args.port()));
         out(&format!("Starting netserver with host {described}\n"));
+        tell_ports_of_iperf(args, &of_iperf3.listeners, &iperf2.listeners);
     }
     if !args.foreground && !supervised {
         let side = detach().map_err(|error| {
@@ -96,10 +102,7 @@ pub(super) fn run(args: &ServerArgs, environment: &Environment) -> Result<ExitCo
     if args.debug > 0 {
         out("accept_connections: enter\n");
     }
-    let port = listeners
-        .first()
-        .and_then(|one| one.local_addr().ok()?.as_socket());
-    let port = port.map_or_else(|| args.port().to_owned(), |at| at.port().to_string());
+    let port = port.unwrap_or_else(|| args.port().to_owned());
     let agent = agent.map(|program| program.start(args, &port)).transpose();
     let agent = agent.map_err(|error| failed(format_args!("--agent: {}", system_text(&error))))?;
     let outputs = (log, metrics_server);
@@ -116,7 +119,7 @@ pub(super) fn iperf3_sockets(args: &ServerArgs) -> Result<Iperf3Sockets, Failure
     let Some(port) = &args.iperf3 else {
         return Ok(Iperf3Sockets::default());
     };
-    let (listeners, reasons) = listeners_at(args, port);
+    let (listeners, reasons) = listeners_at(args, port, "--iperf3");
     if listeners.is_empty() {
         return Err(Failure::stderr(FAILED, reasons.concat().trim_end()));
     }
@@ -171,14 +174,61 @@ fn file_helper(
 }
 
 /// Start message, in the words of the original.
-fn described(args: &ServerArgs) -> String {
+fn described(args: &ServerArgs, port: &str) -> String {
     let host = args.listen.host.as_deref().unwrap_or(ANY_HOST);
     let family = args.family().label();
-    format!("'{host}' port '{}' and family {family}", args.port())
+    format!("'{host}' port '{port}' and family {family}")
+}
+
+/// The port of the first listener.
+fn port_of(listeners: &[Socket]) -> Option<String> {
+    let first = listeners.first()?.local_addr().ok()?.as_socket()?;
+    Some(first.port().to_string())
+}
+
+/// Tells the ports that the kernel has chosen for clients of iperf.
+fn tell_ports_of_iperf(args: &ServerArgs, of_iperf3: &[Socket], of_iperf2: &[Socket]) {
+    let all = [
+        ("iperf3", &args.iperf3, of_iperf3),
+        ("iperf2", &args.iperf2, of_iperf2),
+    ];
+    for (name, asked, listeners) in all {
+        let chosen = port_of(listeners).filter(|_| asked.as_deref() == Some("0"));
+        if let Some(port) = chosen {
+            out(&format!("Port of {name} clients: {port}\n"));
+        }
+    }
+}
+
+/// Checks that no port of netserver is given for two of its own purposes.
+fn different_ports(args: &ServerArgs) -> Result<(), Failure> {
+    let number = |text: &str| text.parse().ok().filter(|port: &u16| *port > 0);
+    let metrics = args.operations.metrics.as_deref();
+    let metrics = metrics.and_then(metrics_server::address);
+    // At an address of its own it may have the same port.
+    let metrics = metrics.filter(|_| args.listen.host.is_none());
+    let ports = [
+        ("-p", number(args.port())),
+        ("--iperf3", args.iperf3.as_deref().and_then(number)),
+        ("--iperf2", args.iperf2.as_deref().and_then(number)),
+        ("--metrics", metrics.map(|at| at.port())),
+    ];
+    for (index, (option, port)) in ports.iter().enumerate() {
+        let before = ports.iter().take(index);
+        let same = before.filter(|_| port.is_some()).find(|one| one.1 == *port);
+        if let (Some((other, _)), Some(port)) = (same, port) {
+            let line = format!(
+                "{option}: port {port} is that of {other}, too: give another port with {option}"
+            );
+            return Err(Failure::netserver(INVALID, line));
+        }
+    }
+    Ok(())
 }
 
 /// Checks the options on this machine.
 pub(super) fn checked(args: &ServerArgs) -> Result<(), Failure> {
+    different_ports(args)?;
     let operations = &args.operations;
     if operations.sandbox == SandboxArg::Require {
         if args.no_fork {
@@ -212,9 +262,10 @@ pub(super) fn metrics_server(args: &ServerArgs) -> Result<Option<MetricsServer>,
     let at =
         metrics_server::address(text).ok_or_else(|| wrong(INVALID, metrics_server::EXPECTED))?;
     let metrics_server = MetricsServer::open(at);
-    metrics_server
-        .map(Some)
-        .map_err(|error| wrong(FAILED, &system_text(&error)))
+    metrics_server.map(Some).map_err(|error| {
+        let way_out = way_out(&error, "--metrics");
+        wrong(FAILED, &format!("{}{way_out}", system_text(&error)))
+    })
 }
 
 /// Checks that datagrams can arrive through the listener's port, if requested explicitly.
@@ -257,11 +308,15 @@ pub(super) fn no_log(args: &ServerArgs, error: &io::Error) -> Failure {
 /// (which also accepts IPv4 if the system permits) and the IPv4 wildcard. For all others a line
 /// with the reason.
 pub(super) fn listeners(args: &ServerArgs) -> (Vec<Socket>, Vec<String>) {
-    listeners_at(args, args.port())
+    listeners_at(args, args.port(), "-p")
 }
 
-/// The same at another port.
-pub(super) fn listeners_at(args: &ServerArgs, port: &str) -> (Vec<Socket>, Vec<String>) {
+/// The same at the port of an option.
+pub(super) fn listeners_at(
+    args: &ServerArgs,
+    port: &str,
+    option: &str,
+) -> (Vec<Socket>, Vec<String>) {
     let wanted = match args.family() {
         Family::Unspecified => Want::Any,
         Family::V4 => Want::V4,
@@ -277,13 +332,13 @@ pub(super) fn listeners_at(args: &ServerArgs, port: &str) -> (Vec<Socket>, Vec<S
     // Without a host only the port is resolved, so that service names work.
     let (name, family) = host.map_or(("127.0.0.1", Want::V4), |host| (host, wanted));
     match resolve(name, port, family, Type::STREAM) {
-        Ok(found) if host.is_some() => split(found.addresses.into_iter().map(open)),
+        Ok(found) if host.is_some() => at_one_port(found.addresses, option),
         Ok(found) => {
             let port = found.addresses.first().map_or(0, SocketAddr::port);
-            split(wildcards(port, wanted).into_iter().map(open))
+            at_one_port(wildcards(port, wanted), option)
         }
         Err(error) if error.is_unknown_service() => split([Err(format!(
-            "netserver: -p '{port}': a port is a number from 1 to 65535 or a name in \
+            "netserver: {option} '{port}': a port is a number from 1 to 65535 or a name in \
              /etc/services\n"
         ))]),
         Err(error) => split([Err(format!(
@@ -303,14 +358,42 @@ fn split(opened: impl IntoIterator<Item = Result<Socket, String>>) -> (Vec<Socke
     (listeners, reasons)
 }
 
+/// Listeners at these addresses. All have the port that the kernel chose for the first one.
+fn at_one_port(addresses: Vec<SocketAddr>, option: &str) -> (Vec<Socket>, Vec<String>) {
+    let mut chosen = None;
+    split(addresses.into_iter().map(|mut address| {
+        if let Some(port) = chosen.filter(|_| address.port() == 0) {
+            address.set_port(port);
+        }
+        let opened = open(address, option);
+        let socket = opened.as_ref().ok();
+        let bound = socket.and_then(|socket| socket.local_addr().ok()?.as_socket());
+        chosen = chosen.or_else(|| bound.map(|at| at.port()));
+        opened
+    }))
+}
+
+/// What helps against a port that cannot be had, if anything does.
+fn way_out(error: &io::Error, option: &str) -> String {
+    let kind = error.kind();
+    if kind == io::ErrorKind::AddrInUse {
+        format!(
+            ": another program has it (`ss -ltnp` shows which); give another port with {option}"
+        )
+    } else if kind == io::ErrorKind::PermissionDenied {
+        format!(": ports below 1024 need root or CAP_NET_BIND_SERVICE; give another with {option}")
+    } else {
+        String::new()
+    }
+}
+
 /// A listener, or a line with the reason for none.
-fn open(address: SocketAddr) -> Result<Socket, String> {
+fn open(address: SocketAddr, option: &str) -> Result<Socket, String> {
     listener(address).map_err(|error| {
         let kind = error.kind();
-        let way_out = if kind == io::ErrorKind::AddrInUse {
-            ": another program has it (`ss -ltnp` shows which); give another port with -p"
-        } else if kind == io::ErrorKind::PermissionDenied {
-            ": ports below 1024 need root or CAP_NET_BIND_SERVICE; give another with -p"
+        let of_port = way_out(&error, option);
+        let way_out = if !of_port.is_empty() {
+            &of_port
         } else if kind == io::ErrorKind::AddrNotAvailable {
             ": this host does not have the address; -L takes one of its own"
         } else if lacks_zone(address) {

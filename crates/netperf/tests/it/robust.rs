@@ -13,8 +13,8 @@ use netperf_testkit::net::Families;
 use netperf_testkit::process::signal;
 use netperf_testkit::server::free_port;
 use netperf_testkit::{
-    Finished, Invocation, LoopbackOnly, Netserver, Place, Programs, Running, TwoHosts, eventually,
-    machine, note, ours, procfs, require,
+    Finished, Invocation, LoopbackOnly, Netserver, Place, Programs, Running, Scratch, TwoHosts,
+    eventually, machine, note, ours, procfs, require,
 };
 
 const fn seconds(count: u64) -> Duration {

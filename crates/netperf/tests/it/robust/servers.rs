@@ -41,6 +41,79 @@ fn a_server_goes_to_the_background_only_once_it_listens() {
 }
 
 #[test]
+fn a_port_that_is_taken_is_told_with_the_option_that_asks_for_it() {
+    let server = ours!().serve();
+    let (taken, free) = (server.port().to_string(), free_port().to_string());
+    let told = |words: &[&str], exit| {
+        let finished = netserver(&[&["-D", "-p", &free], words].concat()).expect_exit(exit);
+        finished.stderr
+    };
+    for option in ["--iperf3", "--iperf2", "--metrics"] {
+        let told = told(&[option, &taken], 1);
+        let way_out = format!("give another port with {option}");
+        assert!(told.contains(&way_out), "{told}");
+        assert!(!told.contains("with -p"), "{told}");
+    }
+    let own = |option: &str, other: &str| {
+        format!(
+            "netserver: {option}: port {free} is that of {other}, too: give another port with {option}\n"
+        )
+    };
+    for option in ["--iperf3", "--iperf2", "--metrics"] {
+        assert_eq!(told(&[option, &free], 2), own(option, "-p"));
+    }
+    let twice = ["--iperf3", &taken, "--iperf2", &taken];
+    let told = told(&twice, 2);
+    assert!(told.contains(" is that of --iperf3, too"), "{told}");
+}
+
+#[test]
+fn a_port_that_the_kernel_chose_is_told() {
+    let words = ["-D", "-p", "0", "--iperf3", "0", "--iperf2", "0"];
+    let mut running = Invocation::new(&ours!().netserver).args(words).spawn();
+    let told = running.prints("Port of iperf2 clients: ", Duration::from_secs(60));
+    assert!(told, "{}", running.stdout());
+    let said = running.stdout();
+    let chosen = |before: &str| {
+        let (_, rest) = said.split_once(before).expect("a line");
+        let digits = rest.split(|letter: char| !letter.is_ascii_digit()).next();
+        digits.and_then(|port| port.parse::<u16>().ok())
+    };
+    for before in [
+        "IN(6)ADDR_ANY' port '",
+        "Port of iperf3 clients: ",
+        "Port of iperf2 clients: ",
+    ] {
+        let port = chosen(before).expect("a number");
+        TcpStream::connect(("127.0.0.1", port)).expect("it listens");
+    }
+}
+
+#[test]
+fn output_that_cannot_be_written_is_a_failure_of_netserver() {
+    let scratch = Scratch::new();
+    let settings = scratch.path().join("settings.toml");
+    std::fs::write(&settings, "").expect("space");
+    let check = ["--check-config", settings.to_str().expect("a name")];
+    for words in [
+        &["--help"][..],
+        &["--help", "limits"],
+        &["-V"],
+        &["--version"],
+        &check,
+    ] {
+        let finished = Invocation::new(Path::new("/bin/sh"))
+            .args(["-c", "\"$0\" \"$@\" > /dev/full"])
+            .arg(&ours!().netserver)
+            .args(words)
+            .run()
+            .expect_exit(1);
+        let said = "netserver: standard output: No space left on device\n";
+        assert!(finished.stderr.ends_with(said), "{}", finished.account());
+    }
+}
+
+#[test]
 fn a_second_server_on_a_busy_port_fails_and_harms_nobody() {
     let server = ours!().serve();
     let port = server.port().to_string();

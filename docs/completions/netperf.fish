@@ -869,7 +869,7 @@ complete -c netserver -l sandbox -x -a 'auto require off' -d 'confine sessions t
 complete -c netserver -l files -r -F -d 'folder with files that netserver may read for clients (default none)'
 complete -c netserver -l log -d 'log each session, as text or as JSON (default text, of warnings only)'
 complete -c netserver -l log-file -r -F -d 'append the log to this file (default standard error)'
-complete -c netserver -l log-level -x -a 'none error warn info debug' -d 'log level: warn, info or debug (default info with --log, else warn)'
+complete -c netserver -l log-level -x -a 'none error warn info debug' -d 'log level: none, error, warn, info or debug (default info with --log, else warn)'
 complete -c netserver -l metrics -x -d 'serve GET /metrics and GET /health over HTTP at this address (default none)'
 complete -c netserver -l health -x -d 'query /health at this --metrics address and exit (default none)'
 complete -c netserver -l drain -x -d 'time for sessions to finish after SIGTERM (default 30 seconds)'

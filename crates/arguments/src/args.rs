@@ -11,7 +11,7 @@ pub use global::{
     OnePortArg, Progress, RateArg, RateArgs, RateCounts, SeriesArgs, Show, UntilArg, UntilArgs,
 };
 pub use parts::{HostArg, PerDirection, PerEnd};
-pub use server::{AccessArgs, AgentArgs, Networks, ServerArgs};
+pub use server::{AccessArgs, AgentArgs, NameForm, Networks, ServerArgs};
 pub use test::{OutputArg, OutputLayout, SocketKindArg, TestArgs, TransportArg};
 pub use test_direction::TestDirection;
 

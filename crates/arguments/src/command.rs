@@ -436,6 +436,7 @@ impl CliError {
 /// The way to do what a word of a service manager means.
 fn instead_of_order(word: &str) -> &'static str {
     match word.to_ascii_lowercase().as_str() {
+        "start" => "netserver starts without a word",
         "help" => "`netserver --help` shows the options",
         "version" => "`netserver -V` prints the version",
         "status" => "`systemctl status netserver` or `pgrep netserver` shows whether one runs",

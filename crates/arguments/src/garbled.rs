@@ -149,7 +149,9 @@ fn effect(kind: ValueKind, text: &str) -> Option<String> {
         {
             Some(read_as(text))
         }
-        ValueKind::Interval | ValueKind::Span | ValueKind::Number if !is_whole_time(text) => {
+        ValueKind::Interval | ValueKind::Span | ValueKind::Lasting | ValueKind::Number
+            if !is_whole_time(text) =>
+        {
             Some(format!("read as {}", seconds(text)))
         }
         ValueKind::Tick if kind.read(text).is_none() && begins_with_number(text) => {
@@ -162,6 +164,7 @@ fn effect(kind: ValueKind, text: &str) -> Option<String> {
         | ValueKind::WholeSeconds
         | ValueKind::Interval
         | ValueKind::Span
+        | ValueKind::Lasting
         | ValueKind::Tick
         | ValueKind::Number => unless(begins_with_number(text), "read as 0"),
         _ => None,
@@ -183,6 +186,7 @@ fn empty_effect(kind: ValueKind) -> Option<String> {
             | ValueKind::WholeSeconds
             | ValueKind::Interval
             | ValueKind::Span
+            | ValueKind::Lasting
             | ValueKind::Tick
             | ValueKind::Number
             | ValueKind::Count

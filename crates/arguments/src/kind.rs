@@ -61,6 +61,8 @@ pub enum ValueKind {
     Interval,
     /// The same from 0.
     Span,
+    /// The same above 0.
+    Lasting,
     /// The same, either 0 or as long as a sampling interval can be.
     Period,
     /// Seconds without a fraction.
@@ -180,6 +182,9 @@ impl ValueKind {
             Self::Span => interval(text)
                 .filter(|_| !text.starts_with('-'))
                 .map(Cow::Owned),
+            Self::Lasting => interval(text)
+                .filter(|seconds| seconds.parse().is_ok_and(|seconds: f64| seconds > 0.0))
+                .map(Cow::Owned),
             Self::Period => interval(text)
                 .filter(|seconds| is_period(seconds))
                 .map(Cow::Owned),
@@ -257,6 +262,7 @@ impl ValueKind {
             }
             Self::Length => "a time such as 10, 500ms or 1m30s, or minus an amount such as -1M",
             Self::Interval | Self::Span => "a time such as 1, 0.5 or 200ms",
+            Self::Lasting => "a time above 0 such as 1, 0.5 or 200ms",
             Self::Period => "a time from 1ms to 1h, or 0",
             Self::WholeSeconds => "a whole number of seconds",
             Self::Tick => "a time such as 10ms, 200us or 1s",
@@ -281,7 +287,9 @@ impl ValueKind {
             Self::Rate => "a rate such as 50k, 2.5M, 50Mbit or 20kpps, above 0",
             Self::Seed => "a whole number of at most 64 bits",
             Self::Ports => "a range of ports such as 40000-40010",
-            Self::Budget => "a number such as 128M, optionally with a comma and one for all",
+            Self::Budget => {
+                "a number above 0 such as 128M, optionally with a comma and one for all"
+            }
             Self::Startups => "START:PERCENT:FULL such as 10:30:100, FULL at most 1000",
             Self::Networks => "networks such as 10.0.0.0/8,2001:db8::/32",
             Self::DataPeers => "same, any, or networks such as 10.0.0.0/8,2001:db8::/32",

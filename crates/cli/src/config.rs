@@ -36,7 +36,8 @@ struct ConfigReader<'a> {
 impl ConfigReader<'_> {
     fn read(&mut self) {
         let (table, errors) = DeTable::parse_recoverable(self.text);
-        for error in &errors {
+        // Further errors may follow from the first, as in a file that is none of settings.
+        if let Some(error) = errors.first() {
             // A parser's words, of which only the first line is about what is wrong.
             let message = error.message().lines().next().unwrap_or_default();
             let text = format!("this is not TOML: {}", shown(message));
@@ -203,7 +204,7 @@ mod tests {
                 "f.toml:2: allow: '10.0.0.0/99' is not networks such as \
                  10.0.0.0/8,2001:db8::/32",
                 "f.toml:3: foreground: is true or false",
-                "f.toml:4: max-sessions: 'many' is not a whole number, 0 or more",
+                "f.toml:4: max-sessions: 'many' is not a whole number from 1 to 4294967295",
                 "f.toml:5: max-send-rate: needs a text in quotes: a rate in bits per second such \
                  as 100M or 2.5G",
                 "f.toml:6: config: is an option of the command line alone",
@@ -213,12 +214,47 @@ mod tests {
     }
 
     #[test]
+    fn limits_that_admit_no_client_are_refused() {
+        for (name, expected) in [
+            ("max-sessions", "a whole number from 1 to 4294967295"),
+            ("max-peer-sessions", "a whole number from 1 to 4294967295"),
+            ("max-flows", "a whole number from 1 to 4294967295"),
+            ("max-threads", "a whole number from 1 to 4294967295"),
+            ("max-memory", "a number above 0 such as 128M"),
+            ("max-ports", "a number above 0 such as 128M"),
+            ("max-session-rate", "a number above 0 such as 128M"),
+            ("max-test-time", "a time above 0 such as 1, 0.5 or 200ms"),
+            ("max-send-rate", "a rate in bits per second"),
+            ("idle-time", "a time above 0 such as 1, 0.5 or 200ms"),
+        ] {
+            let (_, faults) = read(&format!("{name} = 0\n"));
+            let begin = format!("f.toml:1: {name}: '0' is not {expected}");
+            assert!(faults[0].starts_with(&begin), "{faults:?}");
+            let argv = ["netserver".into(), format!("--{name}").into(), "0".into()];
+            let typed = crate::netserver(&argv, &|_| Ok(String::new())).command;
+            let error = typed.expect_err("a limit of 0");
+            let begin = format!("netserver: option --{name}: '0' is not {expected}");
+            assert!(error.to_string().starts_with(&begin), "{error}");
+            assert_eq!(error.exit(), 2);
+        }
+        // Where 0 has a meaning.
+        let (_, faults) = read("drain = 0\ncontrol-keepalive = 0\n");
+        assert_eq!(faults, Vec::<String>::new());
+    }
+
+    #[test]
     fn invalid_toml_is_named_with_its_line() {
         let (args, faults) = read("port = 5555\nallow = [\n");
         assert_eq!(faults.len(), 1, "{faults:?}");
         assert!(faults[0].starts_with("f.toml:"), "{faults:?}");
         assert!(faults[0].contains("this is not TOML"), "{faults:?}");
         assert_eq!(args, ServerArgs::default(), "nothing of it is used");
+        let (_, faults) = read("{\n  \"a\": [1, 2],\n  \"b\": \"c\"\n}\n");
+        assert_eq!(faults.len(), 1, "{faults:?}");
+        assert!(
+            faults[0].starts_with("f.toml:1: this is not TOML"),
+            "{faults:?}"
+        );
     }
 
     #[test]

@@ -31,9 +31,9 @@ mod vary;
 pub use masked::masked_words;
 pub use netperf_arguments::args::{
     AccessArgs, AgentArgs, Args, ConfidenceArg, CpuArg, FlowsArgs, GlobalArgs, HostArg, HumanArg,
-    IoArgs, IterationsArg, JsonArg, Networks, OnePortArg, OutputArg, OutputLayout, PerDirection,
-    PerEnd, Progress, RateArg, RateArgs, RateCounts, SeriesArgs, ServerArgs, Show, SocketKindArg,
-    TestArgs, TransportArg, UntilArg, UntilArgs,
+    IoArgs, IterationsArg, JsonArg, NameForm, Networks, OnePortArg, OutputArg, OutputLayout,
+    PerDirection, PerEnd, Progress, RateArg, RateArgs, RateCounts, SeriesArgs, ServerArgs, Show,
+    SocketKindArg, TestArgs, TransportArg, UntilArg, UntilArgs,
 };
 pub use netperf_arguments::command::{
     CliError, Command, ListCommand, Notice, OutputStream, Parsed, RunCommand, ServerCommand,

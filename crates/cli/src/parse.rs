@@ -5,7 +5,7 @@ pub(crate) mod asked_test;
 use std::io;
 use std::path::Path;
 
-use netperf_arguments::args::{Args, GlobalArgs, HumanArg, ServerArgs, TestArgs};
+use netperf_arguments::args::{Args, GlobalArgs, HumanArg, NameForm, ServerArgs, TestArgs};
 use netperf_arguments::command::{CliError, Command, Notice, OutputStream, ServerCommand, Usage};
 use netperf_arguments::fault::Fault;
 use netperf_arguments::foreign;
@@ -354,6 +354,8 @@ pub(crate) fn netserver(
     if let Some(path) = &args.check_config {
         return Ok(ServerCommand::Usage(checked(program, path, read_file)));
     }
+    // What the file says alone. The command line may add what is missing.
+    let mut in_file = None;
     let args = match &args.config {
         None => args,
         Some(path) => {
@@ -364,6 +366,9 @@ pub(crate) fn netserver(
             let faults = config::apply(&name, &text, &mut from_file);
             if !faults.is_empty() {
                 return Err(CliError::Config(lines(program, &faults)));
+            }
+            if let Some(text) = from_file.contradiction(NameForm::InFile) {
+                in_file = Some(format!("{}: {text}", shown(&name)));
             }
             from_file.seal();
             // Notices of the first pass have already been collected.
@@ -377,8 +382,11 @@ pub(crate) fn netserver(
             }
         }
     };
-    match args.contradiction() {
-        Some(text) => Err(CliError::Config(format!("{program}: {text}"))),
+    match args.contradiction(NameForm::Typed) {
+        Some(text) => {
+            let text = in_file.unwrap_or(text);
+            Err(CliError::Config(format!("{program}: {text}")))
+        }
         None => Ok(ServerCommand::Serve(args)),
     }
 }
@@ -476,7 +484,8 @@ fn typed(
 }
 
 /// Words by which services are managed. netserver would start and listen for any of them.
-const ORDERS: [&str; 12] = [
+const ORDERS: [&str; 13] = [
+    "start",
     "stop",
     "status",
     "restart",

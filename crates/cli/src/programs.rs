@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 
-use netperf_arguments::args::{HumanArg, ServerArgs};
+use netperf_arguments::args::{HumanArg, NameForm, ServerArgs};
 use netperf_arguments::command::{CliError, Command, Parsed, ServerCommand};
 use netperf_arguments::environment::{CliEnvironment, words};
 use netperf_arguments::fault::Fault;
@@ -84,7 +84,7 @@ pub fn check_config(name: &str, text: &str) -> Vec<Fault> {
     let mut args = ServerArgs::default();
     let mut faults = config::apply(name, text, &mut args);
     if faults.is_empty() {
-        faults.extend(args.contradiction().map(|text| Fault {
+        faults.extend(args.contradiction(NameForm::InFile).map(|text| Fault {
             file: name.to_owned(),
             line: 0,
             key: None,

@@ -30,7 +30,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use netperf_cli::{LogLevel, SandboxArg, ServerArgs, ServerCommand};
+use netperf_cli::{LogLevel, NameForm, SandboxArg, ServerArgs, ServerCommand};
 use netperf_daemon::log::ServerLog;
 use netperf_daemon::record::{Grant, Records, SessionEnd, SessionQuestion, SessionRecord};
 use netperf_daemon::sandbox::{Means, SessionNeeds};
@@ -177,7 +177,7 @@ fn with_credentials(
                     settings";
         return Err(Failure::netserver(FAILED, line));
     }
-    if let Some(line) = args.open_to_iperf() {
+    if let Some(line) = args.open_to_iperf(NameForm::Typed) {
         return Err(Failure::netserver(INVALID, line));
     }
     let keys = args.access.keys.as_ref();

@@ -127,15 +127,16 @@ impl ServerArgs {
     /// The contradiction of clients of iperf and a required credential, if there is one. The key
     /// may come from the environment, so a second look follows when keys have been read.
     #[must_use]
-    pub fn open_to_iperf(&self) -> Option<String> {
+    pub fn open_to_iperf(&self, form: NameForm) -> Option<String> {
         let configured = self.access.require.is_none() && self.access.key_file.is_some();
         if self.require() == Require::None && !configured {
             return None;
         }
         let name = self.other_clients()?;
+        let dashes = form.dashes();
         Some(format!(
-            "{name} clients have neither key nor passphrase: leave out {name}, or admit clients \
-             without (require none)"
+            "{name} clients have neither key nor passphrase: leave out {dashes}{name}, or admit \
+             clients without ({dashes}require none)"
         ))
     }
 
@@ -212,7 +213,8 @@ impl ServerArgs {
     }
 
     /// Contradiction between settings, with the remedy.
-    pub fn contradiction(&self) -> Option<String> {
+    pub fn contradiction(&self, form: NameForm) -> Option<String> {
+        let dashes = form.dashes();
         let agent = &self.agent;
         let beside = [
             (agent.join.is_some(), "join"),
@@ -222,7 +224,9 @@ impl ServerArgs {
             .into_iter()
             .find(|(given, _)| *given && !agent.enabled)
         {
-            return Some(format!("{name} is for agents of campaigns: add agent"));
+            return Some(format!(
+                "{dashes}{name} is for agents of campaigns: add {dashes}agent"
+            ));
         }
         if agent.enabled && self.no_fork {
             return Some("an agent serves several connections: leave out -f".to_owned());
@@ -230,15 +234,33 @@ impl ServerArgs {
         if let Some(name) = self.other_clients().filter(|_| self.no_fork) {
             return Some(format!("{name} clients have a process each: leave out -f"));
         }
-        if let Some(line) = self.open_to_iperf() {
+        if let Some(line) = self.open_to_iperf(form) {
             return Some(line);
         }
         match self.access.require {
-            Some(Require::Passphrase) if self.passphrase.is_none() => Some(
-                "require is passphrase, and there is none: give one with passphrase (-Z)"
-                    .to_owned(),
-            ),
+            Some(Require::Passphrase) if self.passphrase.is_none() => Some(format!(
+                "{dashes}require is passphrase, and there is none: give one with \
+                 {dashes}passphrase (-Z)"
+            )),
             _ => None,
+        }
+    }
+}
+
+/// Place in which options have their names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameForm {
+    /// The command line.
+    Typed,
+    /// A file of settings.
+    InFile,
+}
+
+impl NameForm {
+    const fn dashes(self) -> &'static str {
+        match self {
+            Self::Typed => "--",
+            Self::InFile => "",
         }
     }
 }

@@ -26,6 +26,9 @@ pub(crate) const NOT_IN_A_FILE: &[&str] = &["help", "version", "config", "check-
 /// Port of iperf 2.
 const IPERF2_PORT: &str = "5001";
 
+/// A limit with which a client can be served.
+const AT_LEAST_ONE: ValueKind = ValueKind::Within(1, u32::MAX);
+
 /// Every option.
 pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
     help_row().more(
@@ -219,11 +222,11 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
              are refused.",
         ),
     Opt::named("max-sessions", Group::Limits)
-        .takes("count", ValueKind::Count)
+        .takes("count", AT_LEAST_ONE)
         .set(|a, text| a.access.sessions = text.parse().ok())
         .help("maximum number of concurrent sessions (default by host, at most 2000 below 32 GB)"),
     Opt::named("max-peer-sessions", Group::Limits)
-        .takes("count", ValueKind::Count)
+        .takes("count", AT_LEAST_ONE)
         .set(|a, text| a.access.peer_sessions = text.parse().ok())
         .help("maximum number of concurrent sessions per client address (default all)"),
     Opt::named("max-startups", Group::Limits)
@@ -242,11 +245,11 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
         .help("sessions started per second, of each client address and of all (default 100,400)")
         .more("On average over ten seconds. Clients beyond it are refused."),
     Opt::named("max-flows", Group::Limits)
-        .takes("count", ValueKind::Count)
+        .takes("count", AT_LEAST_ONE)
         .set(|a, text| a.access.flows = text.parse().ok())
         .help("maximum number of flows of a test (default 10000)"),
     Opt::named("max-threads", Group::Limits)
-        .takes("count", ValueKind::Count)
+        .takes("count", AT_LEAST_ONE)
         .set(|a, text| a.access.threads = text.parse().ok())
         .help("maximum number of netserver's threads of a test (default 256)"),
     Opt::named("max-memory", Group::Limits)
@@ -268,7 +271,7 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
         .help("leading bits of IPv6 addresses that count as one client address (default 64)")
         .more("For --max-peer-sessions, --max-session-rate and --max-startups."),
     Opt::named("max-test-time", Group::Limits)
-        .takes("time", ValueKind::Span)
+        .takes("time", ValueKind::Lasting)
         .set(|a, text| a.access.test_time = span(text))
         .help("refuse tests that are longer, or have no time limit (default none)"),
     Opt::named("max-send-rate", Group::Limits)
@@ -281,7 +284,7 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
              transports. Tests for which neither is possible are refused.",
         ),
     Opt::named("idle-time", Group::Limits)
-        .takes("time", ValueKind::Span)
+        .takes("time", ValueKind::Lasting)
         .set(|a, text| a.access.idle_time = span(text))
         .help("disconnect a client after this time without a message (default 300 s)")
         .more("At least one second. A running test is not idle."),
@@ -363,10 +366,11 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
     Opt::named("log-level", Group::Operations)
         .takes("level", ValueKind::Word(LogLevel::WORDS))
         .set(|a, text| a.operations.log_level = LogLevel::named(text))
-        .help("log level: warn, info or debug (default info with --log, else warn)")
+        .help("log level: none, error, warn, info or debug (default info with --log, else warn)")
         .more(
-            "info logs each session, and is the default with --log or --log-file; otherwise the \
-             default is warn, unusual events only. debug adds connections that requested nothing.",
+            "error logs failures that affect service, none nothing. info logs each session, and is \
+             the default with --log or --log-file; otherwise the default is warn, unusual events, \
+             too. debug adds connections that requested nothing.",
         ),
     Opt::named("metrics", Group::Operations)
         .takes("address", ValueKind::Text)

@@ -190,6 +190,7 @@ fn values(kind: ValueKind) -> BoxedStrategy<String> {
         ValueKind::Interval => pattern("-?([0-9]{1,3}(\\.[0-9]{1,3})?)").boxed(),
         ValueKind::Period => pattern("(0|0\\.[1-9]|[1-9][0-9]{0,2})").boxed(),
         ValueKind::Span => pattern("[0-9]{1,3}(\\.[0-9]{1,3})?").boxed(),
+        ValueKind::Lasting => pattern("[1-9][0-9]{0,2}(\\.[0-9]{1,3})?").boxed(),
         ValueKind::Rate => pattern("[1-9][0-9]{0,3}(\\.[0-9]{1,3})?[kMG]?(pps)?").boxed(),
         ValueKind::Seed => pattern("[0-9]{1,19}").boxed(),
         ValueKind::Cpus => pattern("[0-9]{1,3}(-9[0-9]{3})?(,[0-9]{1,3}){0,2}").boxed(),

@@ -95,13 +95,47 @@ fn typed_options_win_over_the_file_in_either_order() {
 }
 
 #[test]
+fn options_that_exclude_each_other_are_named_as_they_are_written() {
+    let typed = |line: &str| with_file(line, "").unwrap_err().to_string();
+    for (line, told) in [
+        (
+            "--join h:1",
+            "--join is for agents of campaigns: add --agent",
+        ),
+        (
+            "--exit-on-eof",
+            "--exit-on-eof is for agents of campaigns: add --agent",
+        ),
+        (
+            "--require passphrase",
+            "--require is passphrase, and there is none: give one with --passphrase (-Z)",
+        ),
+        (
+            "-Z secret --iperf3",
+            "iperf3 clients have neither key nor passphrase: leave out --iperf3, or admit clients \
+             without (--require none)",
+        ),
+    ] {
+        assert_eq!(typed(line), format!("netserver: {told}"));
+    }
+    let told = with_file("--config n.toml", "join = 'h:1'\n").unwrap_err();
+    let in_file = "n.toml: join is for agents of campaigns: add agent";
+    assert_eq!(told.to_string(), format!("netserver: {in_file}"));
+    let faults = netperf_cli::check_config("n.toml", "join = 'h:1'\n");
+    assert_eq!(
+        faults.first().map(ToString::to_string).as_deref(),
+        Some(in_file)
+    );
+}
+
+#[test]
 fn a_file_with_errors_is_not_served_from() {
     let error = with_file("--config n.toml", "prot = 1\nidle-time = true\n").unwrap_err();
     assert_eq!(error.exit(), 1);
     assert_eq!(
         error.to_string(),
         "netserver: n.toml:1: prot: there is no such setting; did you mean port?\n\
-         netserver: n.toml:2: idle-time: needs a text in quotes: a time such as 1, 0.5 or 200ms"
+         netserver: n.toml:2: idle-time: needs a text in quotes: a time above 0 such as 1, 0.5 or 200ms"
     );
     let error = with_file("--config m.toml", "").unwrap_err();
     assert_eq!(

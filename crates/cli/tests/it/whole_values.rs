@@ -114,7 +114,7 @@ fn numbers_are_read_whole() {
 #[test]
 fn words_of_a_service_manager_start_no_netserver() {
     let netserver = |words: &[&str]| netperf_cli::netserver(&argv(words), &|_| Ok(String::new()));
-    for word in ["stop", "status", "restart", "Reload", "help"] {
+    for word in ["start", "stop", "status", "restart", "Reload", "help"] {
         let command = netserver(&["netserver", word]).command;
         let Err(error @ CliError::Order { .. }) = command else {
             panic!("{word}: {command:?}");

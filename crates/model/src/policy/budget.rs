@@ -32,7 +32,7 @@ pub struct EndNeeds {
 
 /// Invalid limits.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("'{}' is not a number such as 128M, or two with a comma", .0.escape_debug())]
+#[error("'{}' is not a number above 0 such as 128M, or two with a comma", .0.escape_debug())]
 pub struct BadBudget(String);
 
 impl BudgetArg {
@@ -78,7 +78,8 @@ impl FromStr for BudgetArg {
             None => (text, None),
         };
         let each = number(each).ok_or_else(bad)?;
-        if all.is_some_and(|all| all < each) {
+        // Without any, no client could be served.
+        if each == 0 || all.is_some_and(|all| all < each) {
             return Err(bad());
         }
         Ok(Self { each, all })
@@ -115,6 +116,8 @@ mod tests {
             "M",
             "1,",
             "2,1",
+            "0",
+            "0,5",
             "-1",
             "+1",
             "1.5M",

@@ -98,8 +98,15 @@ fn threat_model_clients_without_proof_have_three_seconds_and_no_seat() {
     let gone = eventually(Duration::from_secs(20), || server.sessions().is_empty());
     assert!(gone, "{:?}", server.sessions());
     // The limit holds for clients that have proven the key.
-    let none = keyed(&["--max-sessions", "0"]);
-    let refused = honest(&none).env("NETPERF_KEY", KEY).run();
+    let full = keyed(&["--max-sessions", "1"]);
+    let _running = ours!()
+        .client_of(&full)
+        .args(["-t", "TCP_RR", "-l", "60"])
+        .env("NETPERF_KEY", KEY)
+        .spawn();
+    let begun = eventually(Duration::from_secs(20), || !full.sessions().is_empty());
+    assert!(begun, "{:?}", full.said());
+    let refused = honest(&full).env("NETPERF_KEY", KEY).run();
     assert!(
         refused.stderr.contains("(--max-sessions "),
         "{}",

@@ -464,7 +464,7 @@ fn options_that_exclude_each_other_are_refused_in_a_line() {
         line.contains("iperf2 clients have a process each: leave out -f"),
         "{line}"
     );
-    let without = "iperf2 clients have neither key nor passphrase: leave out iperf2";
+    let without = "iperf2 clients have neither key nor passphrase: leave out --iperf2";
     for credential in [["-Z", "secret"], ["--require", "key"]] {
         let line = refusal(&["-D", credential[0], credential[1], "--iperf2", "5001"]);
         assert!(line.contains(without), "{line}");

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use netperf_cli::{LogLevel, ServerArgs, ServerCommand};
+use netperf_cli::{LogLevel, NameForm, ServerArgs, ServerCommand};
 use netperf_daemon::file_helper::{self, FileHelper};
 use netperf_measure::clock;
 use netperf_model::{KeyRing, Require};
@@ -108,7 +108,7 @@ impl AcceptLoop {
         let error = if read.require() == Require::Key && read.access.keys.is_none() {
             Some("a key is required, but none is configured".to_owned())
         } else {
-            read.open_to_iperf()
+            read.open_to_iperf(NameForm::InFile)
         };
         if let Some(error) = error {
             self.args.operations = read.operations;

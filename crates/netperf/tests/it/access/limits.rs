@@ -184,15 +184,17 @@ fn a_client_that_says_nothing_is_not_kept() {
 
 #[test]
 fn a_refused_client_that_never_reads_and_one_that_never_stops_talking_are_let_go() {
-    let server = server(&["--max-sessions", "0"]);
+    let server = server(&["--max-sessions", "1"]);
+    let held = idle(&server);
     let _never_reads = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
     let mut talker = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
     let let_go = eventually(Duration::from_secs(20), || {
         talker.write_all(&[0; 656]).is_err()
     });
     assert!(let_go);
-    let why = "all its sessions are in use (--max-sessions 0): try again when one has ended";
+    let why = "all its sessions are in use (--max-sessions 1): try again when one has ended";
     is_refused(&client(&server, &SHORT).run(), why);
+    drop(held);
 }
 
 #[test]

@@ -218,7 +218,7 @@ fn threat_model_a_key_from_the_environment_excludes_iperf3() {
         .expect_exit(2);
     let said = format!("{}{}", refused.stdout, refused.stderr);
     assert!(
-        said.contains("iperf3 clients have neither key nor passphrase: leave out iperf3"),
+        said.contains("iperf3 clients have neither key nor passphrase: leave out --iperf3"),
         "{said}"
     );
 }

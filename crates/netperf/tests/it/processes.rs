@@ -265,6 +265,9 @@ fn helpers_are_as_listed(started: &Started, is_root: bool) {
             "netserver-files" => "reader of files",
             _ => "helper for rights",
         };
+        // It has its name before it has given up what it does not need.
+        let done = || status(pid, "NoNewPrivs:") == "1";
+        assert!(eventually(Duration::from_secs(20), done), "{role}");
         started.check(pid, role);
         found.insert(role);
     }

@@ -21,7 +21,9 @@ use netperf_program::output::{err, system_text};
 
 pub use self::claims::contradiction;
 pub use self::rows::ClientRows;
-use self::session::{Iperf2Client, Iperf2Failure, Iperf2SocketOptions, TestPart};
+use self::session::{
+    Iperf2Client, Iperf2Failure, Iperf2SocketOptions, Iperf2StreamResult, TestPart,
+};
 
 /// Longest wait between looks at the counters.
 const LOOK: Duration = Duration::from_millis(10);
@@ -191,6 +193,10 @@ impl Follow<'_> {
     }
 }
 
+/// Why no datagram of a server may have arrived. Its refusal would be a datagram, too.
+const UNHEARD: &str = "no datagram of the server arrived: it does not run, or may not send \
+    datagrams to this host (netserver --data-peers names the networks), or the path loses them";
+
 /// Runs a test and prints its rows. What cannot be is a failure.
 fn test(client: &Iperf2Client, rows: &mut ClientRows) -> ExitCode {
     let stop = AtomicBool::new(false);
@@ -208,10 +214,21 @@ fn test(client: &Iperf2Client, rows: &mut ClientRows) -> ExitCode {
         complain(failure);
         is_whole &= failure.step != session::INPUT_STEP;
     }
-    let results = results.iter().filter_map(|result| result.as_ref().ok());
+    let results: Vec<_> = results
+        .iter()
+        .filter_map(|result| result.as_ref().ok())
+        .collect();
+    let awaits = client.plan.udp && session::receives(&client.plan) && !results.is_empty();
+    let is_silent = |one: &&Iperf2StreamResult| one.received.is_none_or(|all| all.bytes == 0);
+    // A user may stop a test before anything can have come.
+    let heard_nothing = awaits && !alarm::stopped_by_user() && results.iter().all(is_silent);
     match results.into_iter().find_map(contradiction) {
         Some(text) => {
             err(&format!("iperf: {text}\n"));
+            ExitCode::FAILURE
+        }
+        None if heard_nothing => {
+            err(&format!("iperf: {UNHEARD}\n"));
             ExitCode::FAILURE
         }
         None if is_whole => ExitCode::SUCCESS,

@@ -354,3 +354,22 @@ fn failures_have_the_lines_and_statuses_of_the_original() {
     assert_eq!(code, Some(1));
     assert!(stderr.starts_with("iperf version 2.1.8"), "{stderr}");
 }
+
+#[test]
+fn datagrams_that_a_server_does_not_send_are_a_failure_with_its_reasons() {
+    let link = Link::new();
+    // As a server whose policy refuses to send: it does not answer.
+    let silent = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let port = silent.local_addr().expect("its address").port().to_string();
+    for direction in ["-R", "--full-duplex"] {
+        let done = Invocation::new(&link.path())
+            .args(["-c", "127.0.0.1", "-p", &port, "-u", "-t", "1", direction])
+            .patience(Duration::from_secs(60))
+            .run()
+            .expect_exit(1);
+        let said = &done.stderr;
+        assert_eq!(said.lines().count(), 1, "{}", done.account());
+        let told = said.starts_with("iperf: no datagram of the server arrived: ");
+        assert!(told && said.contains("--data-peers"), "{}", done.account());
+    }
+}

@@ -94,6 +94,11 @@ impl SessionLog {
         }
     }
 
+    /// The session, of which nothing was told before, has lasted so long already.
+    pub fn lasted(&mut self, time: Duration) {
+        self.since = clock::now().minus(time);
+    }
+
     /// Returns true if the client has proven a key that is not among these.
     pub fn lacks_key(&self, now: Option<&KeyRing>) -> bool {
         let own = self.keys.as_ref().zip(self.key);

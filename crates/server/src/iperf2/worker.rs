@@ -152,7 +152,12 @@ fn flow_log(line: &str) -> Option<SessionLog> {
     let peer: std::net::SocketAddr = parts.next()?.parse().ok()?;
     let mut log = SessionLog::new(peer.to_string(), None);
     for part in parts {
-        log.enter(SessionRecord::parse(part)?);
+        let record = SessionRecord::parse(part)?;
+        if let SessionRecord::Ran(ran) = &record {
+            // The records come when the flow is over.
+            log.lasted(Duration::try_from_secs_f64(ran.elapsed).unwrap_or_default());
+        }
+        log.enter(record);
     }
     Some(log)
 }

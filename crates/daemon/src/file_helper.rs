@@ -1,12 +1,13 @@
-//! The process that reads the key file and the file of settings again when SIGHUP asks for them.
+//! The process that reads the key file and the file of settings again when SIGHUP asks for them, and
+//! opens the log file again.
 //!
-//! It has the user that netserver had at the start, so it can read files of root. It reads these
+//! It has the user that netserver had at the start, so it can read files of root. It opens these
 //! files and no others, and ends with netserver. A file system may hang: each request is served by
 //! a separate process, which the next request or a time-out ends; the listener does not wait.
 
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,7 +15,7 @@ use std::time::Duration;
 use netperf_measure::clock::{self, Moment};
 use netperf_os::pass::{self, PassWait};
 use netperf_os::process::{self, Forked};
-use netperf_os::{Socket, without};
+use netperf_os::{Socket, privileges, without};
 use netperf_program::file_answers::{FileAnswer, FileAnswers, FileCopies, no_file};
 use netperf_program::key::FileCopy;
 
@@ -24,6 +25,12 @@ use super::helper_process;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Request that ends the process of the one before.
 const END: u64 = 0;
+/// Request for the log file.
+const LOG: u64 = u64::MAX;
+/// `EACCES`.
+const DENIED: i32 = 13;
+/// `S_ISVTX`.
+const STICKY: u32 = 0o1000;
 /// Processes that have not ended yet although they were killed, as in a file system that hangs.
 const MOST_READERS: usize = 8;
 
@@ -31,23 +38,29 @@ const MOST_READERS: usize = 8;
 #[derive(Debug)]
 pub struct FileHelper {
     socket: Socket,
+    /// False if there is only a log file.
+    reads: bool,
     answers: FileAnswers,
+    /// The log file, opened again.
+    log: Option<io::Result<File>>,
     /// Time limit of the last request.
     until: Moment,
 }
 
 impl FileHelper {
-    /// Starts the process. `paths` are at most 256 files.
+    /// Starts the process. `paths` are at most 256 files to read; `log` is one to append to.
     ///
     /// # Errors
     /// When there are too many processes or open files.
-    pub fn start(paths: Vec<PathBuf>) -> io::Result<Self> {
+    pub fn start(paths: Vec<PathBuf>, log: Option<&Path>) -> io::Result<Self> {
         let (socket, asked) = pass::pair()?;
         helper_process::start(c"netserver-files", &[asked.as_fd()], || {
-            serve(&asked, &paths)
+            serve(&asked, &paths, log)
         })?;
         Ok(Self {
             socket,
+            reads: !paths.is_empty(),
+            log: None,
             answers: FileAnswers::new(paths),
             until: clock::now(),
         })
@@ -56,6 +69,24 @@ impl FileHelper {
     /// Descriptor of the answers.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
+    }
+
+    /// True if it reads files.
+    pub const fn reads(&self) -> bool {
+        self.reads
+    }
+
+    /// Asks for the log file.
+    ///
+    /// # Errors
+    /// When the process is gone.
+    pub fn ask_log(&self) -> io::Result<()> {
+        pass::send(self.socket.as_fd(), &LOG.to_ne_bytes(), None)
+    }
+
+    /// Takes the log file, if [`Self::hear`] has read that answer.
+    pub fn take_log(&mut self) -> Option<io::Result<File>> {
+        self.log.take()
     }
 
     /// Asks for all files, instead of the request before.
@@ -81,7 +112,10 @@ impl FileHelper {
                 Ok((0, _)) => return Err(io::ErrorKind::BrokenPipe.into()),
                 Ok((count, copy)) => {
                     let answer = bytes.get(..count).unwrap_or_default();
-                    self.answers.take(answer, copy);
+                    match FileAnswer::read(answer).filter(|answer| answer.number == LOG) {
+                        Some(answer) => self.log = Some(opened(&answer, copy)),
+                        None => self.answers.take(answer, copy),
+                    }
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
@@ -118,8 +152,40 @@ pub fn read(path: &Path) -> io::Result<FileCopy> {
     FileCopy::read((meta.uid(), meta.mode()), file)
 }
 
+/// The log file of an answer.
+fn opened(answer: &FileAnswer, file: Option<OwnedFd>) -> io::Result<File> {
+    match (answer.errno, file) {
+        (0, Some(file)) => Ok(file.into()),
+        (0, None) => Err(io::ErrorKind::InvalidData.into()),
+        (errno, _) => Err(io::Error::from_raw_os_error(errno)),
+    }
+}
+
+/// Opens the log file. Others may not have put another one in its place: this process may have
+/// more rights than they.
+fn append(path: &Path) -> io::Result<File> {
+    let denied = || io::Error::from_raw_os_error(DENIED);
+    let folder = path.parent().ok_or_else(denied)?.canonicalize()?;
+    let own = [0, privileges::user_number()];
+    for (distance, folder) in folder.ancestors().enumerate() {
+        let meta = folder.metadata()?;
+        // In a sticky folder others cannot rename what is not theirs, but can make files.
+        let is_sticky = distance > 0 && meta.mode() & STICKY != 0;
+        let is_closed = is_sticky || meta.mode() & 0o022 == 0;
+        if !own.contains(&meta.uid()) || !is_closed {
+            return Err(denied());
+        }
+    }
+    let file = process::append_at_once(path)?;
+    let meta = file.metadata()?;
+    if meta.is_file() && meta.nlink() == 1 {
+        return Ok(file);
+    }
+    Err(denied())
+}
+
 /// Answers until netserver ends.
-fn serve(asked: &Socket, paths: &[PathBuf]) -> io::Result<()> {
+fn serve(asked: &Socket, paths: &[PathBuf], log: Option<&Path>) -> io::Result<()> {
     let mut readers: Vec<i32> = Vec::new();
     let mut number = [0; 8];
     while pass::receive(asked.as_fd(), &mut number, PassWait::AsSet)?.0 == number.len() {
@@ -130,12 +196,33 @@ fn serve(asked: &Socket, paths: &[PathBuf]) -> io::Result<()> {
             continue;
         }
         match process::fork() {
+            Ok(Forked::Child) if number == LOG => return answer_log(asked, log),
             Ok(Forked::Child) => return answer(asked, number, paths),
             Ok(Forked::Parent(reader)) => readers.push(reader),
             Err(_) => {}
         }
     }
     Ok(())
+}
+
+/// Answers a request for the log file.
+fn answer_log(asked: &Socket, log: Option<&Path>) -> io::Result<()> {
+    let file = log.ok_or_else(no_file).and_then(append);
+    let head = FileAnswer {
+        number: LOG,
+        index: 0,
+        errno: file
+            .as_ref()
+            .err()
+            .map_or(0, |error| error.raw_os_error().unwrap_or(DENIED)),
+        owner: 0,
+        mode: 0,
+    };
+    pass::send(
+        asked.as_fd(),
+        &head.to_bytes(),
+        file.as_ref().ok().map(File::as_fd),
+    )
 }
 
 /// Answers one request.

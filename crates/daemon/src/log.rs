@@ -15,7 +15,7 @@ use std::time::Duration;
 use netperf_cli::{LogFormat, LogLevel, ServerArgs};
 use netperf_measure::clock::{self, Moment};
 use netperf_model::escape::escaped;
-use netperf_model::without_numbers;
+use netperf_model::{system_text, without_numbers};
 use netperf_os::wait::{Interest, ready};
 use serde_json::Value;
 
@@ -135,18 +135,33 @@ impl ServerLog {
         self
     }
 
+    /// The log file, if the options name one.
+    pub fn file(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
     /// Reopens the file after log rotation.
-    pub fn reopen(&mut self) {
-        let Some(path) = &self.path else { return };
-        match append(path) {
+    ///
+    /// # Errors
+    /// Those of open(2): the log goes on in the file from before.
+    pub fn reopen(&mut self) -> io::Result<()> {
+        if let Some(path) = &self.path {
+            self.file = Some(append(path)?);
+        }
+        Ok(())
+    }
+
+    /// Takes the file that was opened again, or says why there is none.
+    pub fn reopened(&mut self, opened: io::Result<File>) {
+        match opened {
             Ok(file) => self.file = Some(file),
             Err(error) => {
-                let path = path.display().to_string();
-                self.say(
-                    LogLevel::Error,
-                    "log-file",
-                    &[("file", path.into()), ("error", error.to_string().into())],
-                );
+                let path = self.path.as_deref().unwrap_or(Path::new(""));
+                let file = path.display().to_string();
+                let text = system_text(&error);
+                let error = format!("{text}; the log goes on in the file that was open");
+                let fields = [("file", file.into()), ("error", error.into())];
+                self.say(LogLevel::Error, "log-file", &fields);
             }
         }
     }

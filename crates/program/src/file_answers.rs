@@ -45,7 +45,9 @@ impl FileAnswer {
         .concat()
     }
 
-    fn read(bytes: &[u8]) -> Option<Self> {
+    /// The answer in these bytes.
+    #[must_use]
+    pub fn read(bytes: &[u8]) -> Option<Self> {
         let (number, rest) = bytes.split_first_chunk()?;
         let (index, rest) = rest.split_first()?;
         let (errno, rest) = rest.split_first_chunk()?;

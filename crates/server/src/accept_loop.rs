@@ -427,7 +427,7 @@ impl AcceptLoop {
                 self.draining = Some(clock::now());
             }
             Signal::HangUp => {
-                self.log.reopen();
+                self.reopen_log();
                 self.begin_reload();
             }
             // A second signal ends the wait for sessions.

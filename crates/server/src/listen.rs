@@ -45,7 +45,7 @@ pub(super) fn run(args: &ServerArgs, environment: &Environment) -> Result<ExitCo
     let user = UserChange::planned(args, environment.preloaded)?;
     let agent = args.agent.enabled.then(AgentProgram::find).transpose();
     let agent = agent.map_err(|line| failed(format_args!("{line}")))?;
-    let files = file_helper(args, environment, &mut log);
+    let files = file_helper(args, environment, user.is_some(), &mut log);
     let helps = !environment.preloaded && keep_rights(args, user.as_ref(), &mut log);
     let metrics_server = metrics_server(args)?;
     let supervised = environment.supervisor.listens();
@@ -151,19 +151,22 @@ fn keep_rights(args: &ServerArgs, user: Option<&UserChange>, log: &mut ServerLog
     })
 }
 
-/// The process that reads the files which SIGHUP reads again; `None` without such a file. A
-/// preloaded library may not pass descriptors on.
+/// The process that reads the files which SIGHUP reads again, and opens the log file of a netserver
+/// that changes its user; `None` without such a file. A preloaded library may not pass descriptors
+/// on.
 fn file_helper(
     args: &ServerArgs,
     environment: &Environment,
+    changes_user: bool,
     log: &mut ServerLog,
 ) -> Option<FileHelper> {
     let key = netperf_program::key::path(args.access.key_file.as_deref());
     let paths: Vec<_> = key.into_iter().chain(args.config.clone()).collect();
-    if paths.is_empty() || environment.preloaded {
+    let log_file = log.file().filter(|_| changes_user);
+    if paths.is_empty() && log_file.is_none() || environment.preloaded {
         return None;
     }
-    match FileHelper::start(paths) {
+    match FileHelper::start(paths, log_file) {
         Ok(files) => Some(files),
         Err(error) => {
             let text = format!("no process to read files again: {error}");

@@ -165,7 +165,7 @@ fn threat_model_reload_and_start_take_generated_keys_alone() {
     target.set_keys(SETTINGS);
     target.reload();
     target.notes("this is not a generated key");
-    target.notes("reloaded keys=without-name");
+    target.notes("reloaded keys=without-name keys_kept=true");
     target.short(OLD).expect_clean();
     let file = target.folder.path().join("keys");
     for (keys, named) in [
@@ -181,4 +181,38 @@ fn threat_model_reload_and_start_take_generated_keys_alone() {
         assert!(start.stderr.contains(named), "{}", start.account());
         assert_eq!(start.status.code(), Some(1), "{}", start.account());
     }
+}
+
+#[test]
+fn sighup_reopens_a_log_that_only_root_can_write() {
+    if !netperf_testkit::require::root() {
+        return;
+    }
+    let folder = Scratch::new();
+    let logs = folder.path().join("logs");
+    std::fs::create_dir(&logs).expect("a folder");
+    let mode = |mode| std::os::unix::fs::PermissionsExt::from_mode(mode);
+    std::fs::set_permissions(&logs, mode(0o755)).expect("own folder");
+    let (log, rotated) = (logs.join("log"), logs.join("log.1"));
+    let words = ["-D", "--log-file", text(&log)];
+    let server = Netserver::start_with(&ours!(), &Place::Here, &words, &[]);
+    let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
+    let serves = eventually(PATIENCE, || read(&log).contains(" listening "));
+    assert!(serves, "{:?}", server.said());
+    std::fs::rename(&log, &rotated).expect("a log");
+    signal(server.pid(), "HUP");
+    let there = || eventually(PATIENCE, || read(&log).contains(" reloaded "));
+    let reopened = eventually(PATIENCE, || log.exists());
+    assert!(reopened, "{}", read(&rotated));
+    signal(server.pid(), "HUP");
+    assert!(there(), "{}", read(&log));
+    // No other file is opened in its place.
+    std::fs::rename(&log, logs.join("log.2")).expect("a log");
+    let other = folder.path().join("other");
+    std::fs::write(&other, "").expect("space");
+    std::os::unix::fs::symlink(&other, &log).expect("a link");
+    signal(server.pid(), "HUP");
+    let told = eventually(PATIENCE, || read(&logs.join("log.2")).contains("log-file"));
+    assert!(told, "{}", read(&logs.join("log.2")));
+    assert_eq!(read(&other), "");
 }

@@ -495,6 +495,19 @@ pub fn open_at_once(path: &Path) -> io::Result<std::fs::File> {
         .open(path)
 }
 
+/// Opens a file to append to, which is made if it is not there. A link to another file is none.
+///
+/// # Errors
+/// Those of open(2).
+pub fn append_at_once(path: &Path) -> io::Result<std::fs::File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    OpenOptions::new()
+        .append(true)
+        .create(true)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY)
+        .open(path)
+}
+
 /// Path of this program's file, for starting it again (proc(5)). Without `/proc`, as in a bare
 /// chroot, the path given to execve(2) (getauxval(3)).
 #[must_use]

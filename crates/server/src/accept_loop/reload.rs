@@ -13,10 +13,23 @@ use netperf_program::key;
 use super::AcceptLoop;
 
 impl AcceptLoop {
+    /// Opens the log file again. What the user of now may not open is opened by the process that
+    /// has the user of the start.
+    pub(super) fn reopen_log(&mut self) {
+        let Err(error) = self.log.reopen() else {
+            return;
+        };
+        match self.files.as_ref().map(FileHelper::ask_log) {
+            Some(Ok(())) => {}
+            Some(Err(_)) | None => self.log.reopened(Err(error)),
+        }
+    }
+
     /// Asks for the files. Without a process that reads them, as with a preloaded library, they
     /// are read here.
     pub(super) fn begin_reload(&mut self) {
-        match self.files.as_mut().map(FileHelper::ask) {
+        let files = self.files.as_mut().filter(|files| files.reads());
+        match files.map(FileHelper::ask) {
             Some(Ok(())) => {}
             Some(Err(_)) => self.lose_files(),
             None => self.reload(FileCopies::new()),
@@ -25,7 +38,11 @@ impl AcceptLoop {
 
     /// Takes the files that have arrived.
     pub(super) fn hear_files(&mut self) {
-        match self.files.as_mut().map(FileHelper::hear) {
+        let heard = self.files.as_mut().map(FileHelper::hear);
+        if let Some(opened) = self.files.as_mut().and_then(FileHelper::take_log) {
+            self.log.reopened(opened);
+        }
+        match heard {
             Some(Ok(Some(copies))) => self.reload(copies),
             Some(Ok(None)) | None => {}
             Some(Err(_)) => self.lose_files(),
@@ -93,11 +110,13 @@ impl AcceptLoop {
             let copy = copies.remove(path);
             copy.unwrap_or_else(|| file_helper::read(path))
         };
+        let mut keys_kept = false;
         read.access.keys = match key::load_again(read.access.key_file.as_deref(), copy) {
             Ok(keys) => keys.map(Arc::new).or(old),
             Err(line) => {
                 let fields = [("error", line.into())];
                 self.log.say(LogLevel::Error, "keys", &fields);
+                keys_kept = true;
                 old
             }
         };
@@ -121,8 +140,11 @@ impl AcceptLoop {
         self.end_workers();
         self.look_at_host();
         let keys = names(self.args.access.keys.as_deref());
-        self.log
-            .say(LogLevel::Info, "reloaded", &[("keys", keys.into())]);
+        let mut fields = vec![("keys", keys.into())];
+        if keys_kept {
+            fields.push(("keys_kept", true.into()));
+        }
+        self.log.say(LogLevel::Info, "reloaded", &fields);
     }
 }
 

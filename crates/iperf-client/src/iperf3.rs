@@ -13,6 +13,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use netperf_iperf3::defaults::DATAGRAM;
+use netperf_iperf3::doubt::without_impossible_cpu;
 use netperf_iperf3::figures::{StreamInfo, StreamInterval, Totals, without_omitted};
 use netperf_iperf3::json::document;
 use netperf_iperf3::messages::{Cookie, Parameters, Protocol, Results, ServerError, TokenPadding};
@@ -66,6 +67,8 @@ pub struct Tested {
     pub totals: Option<Totals>,
     /// Results of the server.
     pub peer: Option<Box<Results>>,
+    /// What was left out of these.
+    pub warning: Option<String>,
     /// Text of a failure.
     pub error: Option<String>,
     /// The user stopped the test.
@@ -80,6 +83,7 @@ impl Tested {
             setup: Duration::ZERO,
             totals: None,
             peer: None,
+            warning: None,
             error: Some(error),
             interrupted: false,
         }
@@ -613,8 +617,16 @@ impl Test<'_> {
         }
         let error = error.or_else(|| {
             let (totals, infos) = self.totals.as_ref()?;
-            claims::contradiction(&self.parameters, infos, totals, self.peer.as_deref()?)
+            let peer = self.peer.as_deref()?;
+            let why = claims::contradiction(&self.parameters, infos, totals, peer)?;
+            // What cannot be is not shown.
+            self.peer = None;
+            Some(why)
         });
+        let warning = self
+            .peer
+            .as_mut()
+            .and_then(|peer| without_impossible_cpu(peer));
         if let (Some((totals, infos)), Some(peer)) = (&self.totals, &mut self.peer) {
             without_omitted(peer, (infos, totals), &self.parameters);
         }
@@ -624,6 +636,7 @@ impl Test<'_> {
             setup: self.timing.setup,
             totals,
             peer: self.peer,
+            warning,
             error,
             interrupted: self.interrupted,
         }

@@ -57,6 +57,9 @@ impl Output {
 
     /// Prints the results.
     pub fn last(&self, tested: &Tested) {
+        if let Some(warning) = &tested.warning {
+            self.writer.complaint(&format!("warning - {warning}"));
+        }
         let error = match (&tested.error, tested.interrupted) {
             (Some(error), true) => Some(format!("interrupt - {error}")),
             (error, _) => error.clone(),

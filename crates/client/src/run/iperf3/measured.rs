@@ -43,7 +43,7 @@ pub(super) fn iteration(plan: &TestPlan, tested: &Tested, tally: Tally) -> Optio
         elapsed: elapsed(totals, &streams),
         paused: 0.0,
         local: local(plan, &streams, totals, tally),
-        remote: peer.map(|peer| remote(&streams, peer, udp)),
+        remote: peer.map(|peer| remote(&streams, peer, tested.warning.is_none(), udp)),
         segment_size,
         cipher: None,
         tcp: tcp.filter(|_| streams.len() == 1),
@@ -151,7 +151,7 @@ fn with_sent(received: Option<Quality>, sent: u64) -> Quality {
     }
 }
 
-fn remote(streams: &[StreamEnds<'_>], peer: &Results, udp: bool) -> EndResult {
+fn remote(streams: &[StreamEnds<'_>], peer: &Results, knows_cpu: bool, udp: bool) -> EndResult {
     let (out, back) = (of_way(streams, true), of_way(streams, false));
     let bytes = |of: &[StreamEnds<'_>]| {
         let all = of.iter().filter_map(|stream| stream.peer);
@@ -179,7 +179,7 @@ fn remote(streams: &[StreamEnds<'_>], peer: &Results, udp: bool) -> EndResult {
         calls_unknown: !udp,
         failed_sends_unknown: true,
         elapsed: times.fold(0.0, f64::max),
-        process_cpu: Some(process_cpu(peer.cpu)),
+        process_cpu: knows_cpu.then(|| process_cpu(peer.cpu)),
         retransmissions: retransmissions(
             sum(&back, |stream| stream.peer?.retransmits).filter(|_| !udp),
         ),

@@ -13,8 +13,6 @@ const IMPOSSIBLE: &[(&str, &str)] = &[
     (r#"{"end_time": 1e-300}"#, ""),
     (r#"{"end_time": 1e300}"#, "-R"),
     (r#"{"start_time": 9}"#, ""),
-    (r#"{"cpu_util_total": -50}"#, ""),
-    (r#"{"cpu_util_user": 1e308}"#, "-R"),
 ];
 
 /// Unusual ones that may be.
@@ -43,10 +41,23 @@ fn threat_model_results_of_an_iperf3_server_that_cannot_be_are_a_failure_with_it
         let said = &finished.stderr;
         let doubts = said.contains("its results cannot be right");
         assert!(doubts, "{claims} {words}: {}", finished.account());
+        let claimed = finished.stdout.contains(" receiver") && words.is_empty();
+        assert!(!claimed, "{claims}: {}", finished.account());
         let is_line = said.lines().count() == 1 && said.len() < 120;
         assert!(is_line, "{claims} {words}: {said}");
     }
     for (claims, words) in POSSIBLE {
-        run(claims, words).expect_exit(0);
+        run(claims, words).expect_clean();
+    }
+    // Figures of the data may be right then.
+    for claims in [r#"{"cpu_util_total": -50}"#, r#"{"cpu_util_user": 1e308}"#] {
+        let finished = run(claims, "-V").expect_exit(0);
+        let said = &finished.stderr;
+        let told = said.contains("which cannot be right: it is left out") && said.len() < 120;
+        assert!(told, "{claims}: {}", finished.account());
+        let left_out = finished
+            .stdout
+            .contains("remote/receiver 0.0% (0.0%u/0.0%s)");
+        assert!(left_out, "{claims}: {}", finished.account());
     }
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use netperf_iperf2::options::Iperf2Args;
 use netperf_measure::clock;
-use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction};
+use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction, Iperf2Plan};
 use netperf_os::resolve::{Want, resolve};
 use netperf_os::{Type, alarm, wait};
 use netperf_program::iperf2::prepare_process;
@@ -86,8 +86,9 @@ pub fn run(mut args: Iperf2Args) -> ExitCode {
     };
     // Without a handler a signal ends the program without results.
     let _default = alarm::catch_signals();
+    let opened = open(&mut args.plan, &options, remote);
     let mut rows = ClientRows::new(&args);
-    let client = match Iperf2Client::open(&args.plan, &options, remote) {
+    let client = match opened {
         Ok(client) => client.sending(inputs),
         Err(failure) => {
             rows.head(None, &args.host);
@@ -102,6 +103,23 @@ pub fn run(mut args: Iperf2Args) -> ExitCode {
         return connect_again(&args, &options, remote, &rows, connections);
     }
     test(&client, &mut rows)
+}
+
+/// Opens a test. Where the server cannot connect back, the client's own direction is measured alone,
+/// as in the original.
+fn open(
+    plan: &mut Iperf2Plan,
+    options: &Iperf2SocketOptions,
+    remote: SocketAddr,
+) -> Result<Iperf2Client, Iperf2Failure> {
+    match Iperf2Client::open(plan, options, remote) {
+        Err(failure) if failure.step == session::LISTENER_STEP => {
+            complain(&failure);
+            plan.direction = Iperf2Direction::Forward;
+            Iperf2Client::open(plan, options, remote)
+        }
+        opened => opened,
+    }
 }
 
 /// Waits before the first write, if that is asked for.

@@ -36,6 +36,9 @@ const RETRY_PAUSE: Duration = Duration::from_millis(200);
 /// The step of a failure to read the input that is sent.
 pub const INPUT_STEP: &str = "read of the input";
 
+/// The step of a failure to listen for streams of the server.
+pub const LISTENER_STEP: &str = "listener bind";
+
 /// Options of the sockets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Iperf2SocketOptions {
@@ -160,21 +163,23 @@ impl Iperf2Client {
         options: &Iperf2SocketOptions,
         remote: SocketAddr,
     ) -> Result<Self, Iperf2Failure> {
+        let mut plan = plan.clone();
         let back = if plan.direction.connects_back() {
-            let port = plan.listen_port.unwrap_or(plan.port);
-            let listener = BackListener::open(plan, options, remote, port);
-            Some(listener.map_err(failed("listener bind"))?)
+            let listener = BackListener::open(&plan, options, remote);
+            let listener = listener.map_err(failed(LISTENER_STEP))?;
+            plan.listen_port = listener.port().or(plan.listen_port);
+            Some(listener)
         } else {
             None
         };
         let before = clock::now();
         let streams = (1..=plan.streams.max(1))
-            .map(|number| open(plan, options, remote, number))
+            .map(|number| open(&plan, options, remote, number))
             .collect::<Result<_, _>>()?;
         let setup = before.elapsed();
         Ok(Self {
             setup,
-            plan: plan.clone(),
+            plan,
             streams,
             back,
         })

@@ -146,6 +146,50 @@ fn our_server_connects_back() {
     }
 }
 
+/// The number of rows of comma-separated values that a test prints.
+fn rows_of(done: &Finished) -> usize {
+    assert!(done.status.success(), "{done:?}");
+    done.stdout.lines().count()
+}
+
+#[test]
+fn a_port_in_use_leaves_the_direction_of_the_client_alone() {
+    let (link, server) = (Link::new(), Iperf2Server::ours());
+    for kind in ["-d", "-r"] {
+        let done = link.begin(&server, &[kind, "-n", "100K", "-y", "C"]);
+        let refused = "listener bind failed: Address already in use\n";
+        assert_eq!((rows_of(&done), &*done.stderr), (1, refused), "{done:?}");
+    }
+}
+
+#[test]
+fn datagrams_come_back_to_another_port_if_that_of_the_server_is_in_use() {
+    datagrams_come_back(&Iperf2Server::ours());
+}
+
+#[test]
+#[ignore = "nightly: the server of the original, which has races of its own"]
+fn datagrams_of_the_original_come_back_to_another_port() {
+    if let Some(server) = Iperf2Server::stock(&["-u"]) {
+        datagrams_come_back(&server);
+    }
+}
+
+fn datagrams_come_back(server: &Iperf2Server) {
+    let link = Link::new();
+    for kind in ["-d", "-r"] {
+        let done = link.run(server, &["-u", kind, "-n", "3000", "-y", "C"]);
+        assert_eq!(rows_of(&done), 2, "{}", done.stdout);
+        let back = done.stdout.lines().next_back().unwrap_or_default();
+        // The server has sent them to a port that is not its own.
+        let port = back.split(',').nth(4).and_then(|port| port.parse().ok());
+        assert!(
+            port.is_some_and(|port: u16| port != server.port()),
+            "{back}"
+        );
+    }
+}
+
 #[test]
 #[ignore = "nightly: the server of the original, which has races of its own"]
 fn a_server_of_the_original_connects_back() {

@@ -8,7 +8,6 @@ use netperf_measure::clock;
 use netperf_measure::host::interface_of;
 use netperf_model::iperf2::Iperf2Direction;
 use netperf_model::units::whole_seconds;
-use netperf_os::Socket;
 use netperf_os::sockopt::{self, IntOption};
 use netperf_program::iperf2::{day_and_time, day_and_time_of, first_window};
 use netperf_program::output::out;
@@ -26,8 +25,8 @@ impl ClientRows {
         let plan = &self.args.plan;
         let first = client.and_then(|client| client.streams.first());
         if self.args.shows_heads() {
-            if let Some(socket) = client.and_then(Iperf2Client::back_socket) {
-                self.back_head(socket);
+            if let Some(client) = client {
+                self.back_head(client);
             }
             let tested = first.filter(|_| self.args.connections.is_none());
             let settings = tested.map(|first| self.settings(first));
@@ -69,8 +68,11 @@ impl ClientRows {
     }
 
     /// The head of the port at which the server opens streams.
-    fn back_head(&self, socket: &Socket) {
-        let plan = &self.args.plan;
+    fn back_head(&self, client: &Iperf2Client) {
+        let Some(socket) = client.back_socket() else {
+            return;
+        };
+        let plan = &client.plan;
         let head = ListeningHead {
             args: &self.args,
             port: plan.listen_port.unwrap_or(plan.port),

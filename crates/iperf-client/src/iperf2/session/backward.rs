@@ -108,8 +108,39 @@ pub(super) struct BackListener {
     opened: Mutex<Vec<BackStream>>,
 }
 
+/// A socket at this port.
+fn bound(
+    plan: &Iperf2Plan,
+    options: &Iperf2SocketOptions,
+    remote: SocketAddr,
+    port: u16,
+) -> io::Result<Socket> {
+    let any: IpAddr = if remote.is_ipv6() {
+        Ipv6Addr::UNSPECIFIED.into()
+    } else {
+        Ipv4Addr::UNSPECIFIED.into()
+    };
+    let at = SocketAddr::new(any, port);
+    let (kind, protocol) = if plan.udp {
+        (Type::DGRAM, Protocol::UDP)
+    } else {
+        (Type::STREAM, Protocol::TCP)
+    };
+    let socket = Socket::new(Domain::for_address(at), kind, Some(protocol))?;
+    if !plan.udp {
+        without::share_port(&socket, true);
+    }
+    if let Some(window) = options.window {
+        socket.set_recv_buffer_size(window)?;
+    }
+    socket.bind(&at.into())?;
+    Ok(socket)
+}
+
 impl BackListener {
-    /// Opens the listener or datagram socket.
+    /// Opens the listener or datagram socket. A port for datagrams that is in use, and that nobody
+    /// has chosen, is replaced by a free one: the header names it to the server. The original shares
+    /// the port, and where the server has it, the client receives what it sends itself.
     ///
     /// # Errors
     /// Whatever bind(2) or listen(2) reports.
@@ -117,27 +148,18 @@ impl BackListener {
         plan: &Iperf2Plan,
         options: &Iperf2SocketOptions,
         remote: SocketAddr,
-        port: u16,
     ) -> io::Result<Self> {
-        let any: IpAddr = if remote.is_ipv6() {
-            Ipv6Addr::UNSPECIFIED.into()
-        } else {
-            Ipv4Addr::UNSPECIFIED.into()
-        };
-        let at = SocketAddr::new(any, port);
-        let (kind, protocol) = if plan.udp {
-            (Type::DGRAM, Protocol::UDP)
-        } else {
-            (Type::STREAM, Protocol::TCP)
-        };
-        let socket = Socket::new(Domain::for_address(at), kind, Some(protocol))?;
-        if !plan.udp {
-            without::share_port(&socket, true);
-        }
-        if let Some(window) = options.window {
-            socket.set_recv_buffer_size(window)?;
-        }
-        socket.bind(&at.into())?;
+        let port = plan.listen_port.unwrap_or(plan.port);
+        let socket = match bound(plan, options, remote, port) {
+            Err(error)
+                if error.kind() == io::ErrorKind::AddrInUse
+                    && plan.udp
+                    && plan.listen_port.is_none() =>
+            {
+                bound(plan, options, remote, 0)
+            }
+            socket => socket,
+        }?;
         if !plan.udp {
             socket.listen(128)?;
         }
@@ -148,6 +170,11 @@ impl BackListener {
             options: options.clone(),
             opened: Mutex::default(),
         })
+    }
+
+    /// Its port.
+    pub(super) fn port(&self) -> Option<u16> {
+        addresses(&self.socket).0.map(|own| own.port())
     }
 
     /// The listener or datagram socket.

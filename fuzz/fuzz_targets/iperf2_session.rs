@@ -15,7 +15,7 @@ use netperf_iperf2::states::flow::{
     DatagramFlow, FlowAction, FlowSending, FlowStage, IDLE, MOST_IDLE, MOST_REPORTS,
 };
 use netperf_iperf2::states::{LEAST_DATAGRAM, MOST_BLOCK, MOST_DATAGRAM, SendOrder};
-use netperf_iperf2::messages::{MOST_HEADER, MOST_KEY, WireTime};
+use netperf_iperf2::messages::{MOST_BOUNCEBACK, MOST_HEADER, MOST_KEY, WireTime};
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((kind, rest)) = bytes.split_first() else {
@@ -86,6 +86,10 @@ fn connection_of(bytes: &[u8]) {
 fn check_transfer(transfer: &ConnectionEffect, stream: &[u8]) {
     let (order, port) = match transfer {
         ConnectionEffect::Receive(_) => return,
+        ConnectionEffect::Bounce(first, message) => {
+            assert!(first.len() <= message.size && message.size <= MOST_BOUNCEBACK);
+            return;
+        }
         ConnectionEffect::Send(order) | ConnectionEffect::Exchange(_, order) => (order, None),
         ConnectionEffect::ExchangeBack(_, port, order)
         | ConnectionEffect::SendBack(port, order) => (order, Some(*port)),

@@ -4,6 +4,7 @@
 //! lock. Each call waits at most [`PATIENCE`], so that a stop, the end of the time or a peer that
 //! vanished is noticed soon.
 
+mod bounce;
 mod credit;
 mod datagrams;
 mod stream;
@@ -16,6 +17,7 @@ use netperf_measure::clock;
 use netperf_model::Tally;
 use netperf_os::io::is_no_progress;
 
+pub use bounce::return_messages;
 pub use credit::Credit;
 pub use datagrams::{Arrived, DatagramOrder, receive_datagrams, send_datagrams};
 pub use netperf_measure::counters::TransferCounts;

@@ -15,6 +15,9 @@ pub enum Iperf2Error {
     /// The permit key is longer than any that is accepted.
     #[error("the client header announces a permit key of {0} bytes; at most 256 are possible")]
     KeyLength(usize),
+    /// A message of request and response has a size that is not returned.
+    #[error("a message of request and response has {0} bytes; 60 to 1048576 are possible")]
+    Bounceback(u32),
     /// Neither position of the flags holds those of a report.
     #[error("a datagram of {0} bytes is not a server report")]
     NoReport(usize),

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::messages::{
-    ClientHeader, Flags, HeaderAnswer, HeaderExtension, Opening, RateStart, UpperFlags, VERSION,
-    WireTime,
+    BOUNCEBACK_LEN, Bounceback, ClientHeader, Flags, HeaderAnswer, HeaderExtension, Opening,
+    RateStart, UpperFlags, VERSION, WireTime,
 };
 
 use super::{BackTime, Iperf2Refusal, SendOrder, port_back, tcp_sending};
@@ -24,6 +24,8 @@ pub enum ConnectionState {
     Receiving(Option<(u16, SendOrder)>),
     /// The server sends.
     Sending,
+    /// The server returns messages.
+    Bouncing,
     /// Both ends send on this connection.
     Both,
     /// The client sends, and the server on its own connection.
@@ -58,6 +60,8 @@ pub enum ConnectionEffect {
     Receive(u64),
     /// Send data, then end the sending direction.
     Send(SendOrder),
+    /// Return messages like the first, which begins with these bytes, until the client ends.
+    Bounce(Vec<u8>, Bounceback),
     /// Receive and send at once.
     Exchange(u64, SendOrder),
     /// Receive, and at once connect to this port of the client and send.
@@ -107,6 +111,7 @@ pub fn step(
             ConnectionState::Opening(..)
             | ConnectionState::Receiving(_)
             | ConnectionState::Sending
+            | ConnectionState::Bouncing
             | ConnectionState::Both
             | ConnectionState::Dual
             | ConnectionState::Back
@@ -139,8 +144,17 @@ fn opening(have: Vec<u8>, need: usize, now: WireTime) -> (ConnectionState, Vec<C
     };
     let fixed = match Opening::of(*first) {
         Ok(Opening::Header(length)) => length,
-        // Messages of request and response are counted and not answered.
-        Ok(Opening::Payload | Opening::Bounceback) => {
+        Ok(Opening::Bounceback) if have.len() < BOUNCEBACK_LEN => {
+            return more(have, BOUNCEBACK_LEN);
+        }
+        Ok(Opening::Bounceback) => match Bounceback::decode(&have) {
+            Ok(message) => {
+                let effects = vec![ConnectionEffect::Bounce(have, message)];
+                return (ConnectionState::Bouncing, effects);
+            }
+            Err(error) => return refused(error.into()),
+        },
+        Ok(Opening::Payload) => {
             let effects = vec![ConnectionEffect::Receive(count(&have))];
             return (ConnectionState::Receiving(None), effects);
         }

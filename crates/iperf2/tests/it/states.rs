@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use netperf_iperf2::messages::{
-    ClientHeader, Datagram, DatagramLayout, ServerReport, WireTime, fill_digits,
+    BOUNCEBACK_LEN, Bounceback, ClientHeader, Datagram, DatagramLayout, ServerReport, WireTime,
+    fill_digits, stamp_bounceback,
 };
 use netperf_iperf2::states::connection::{
     self, ConnectionEffect, ConnectionInput, ConnectionState, timed_header,
@@ -137,7 +138,41 @@ fn header_bytes_count_as_data_from_version_2_1_on() {
     // Without a header the four bytes that were looked at are data.
     assert_eq!(counted("iperf2-tcp-compat"), receive(4));
     assert_eq!(counted("iperf2-mixed-209-to-218-tcp-bytes"), receive(4));
-    assert_eq!(counted("iperf2-tcp-bounceback"), receive(4));
+}
+
+#[test]
+fn messages_of_request_and_response_are_returned_with_the_times_of_the_server() {
+    let connection = &exchange("iperf2-tcp-bounceback")["tcp"][0];
+    let (mut sent, returned) = (bytes(&connection["opener"]), bytes(&connection["listener"]));
+    for step in [1, 7, usize::MAX] {
+        let effects = served(&sent, step);
+        let message = Bounceback {
+            size: 100,
+            quick_ack: true,
+            ..Bounceback::default()
+        };
+        let bounce = ConnectionEffect::Bounce(sent[..BOUNCEBACK_LEN].to_vec(), message);
+        assert_eq!(effects, [bounce]);
+        assert_eq!(message.remarks(), " (bb w/quickack len/hold=100/0)");
+    }
+    let time = |at: usize| {
+        let word = |at: usize| u32::from_be_bytes(returned[at..at + 4].try_into().unwrap());
+        WireTime {
+            seconds: word(at),
+            micros: word(at + 4),
+        }
+    };
+    stamp_bounceback(&mut sent[..100], time(28), time(36));
+    assert_eq!(sent[..100], returned[..100]);
+    // A size that is not returned ends the connection.
+    for size in [59_u32, (1 << 20) + 1, u32::MAX] {
+        sent[4..8].copy_from_slice(&size.to_be_bytes());
+        let effects = served(&sent, usize::MAX);
+        assert!(matches!(
+            effects[..],
+            [ConnectionEffect::Refuse(_), ConnectionEffect::Close]
+        ));
+    }
 }
 
 #[test]

@@ -360,6 +360,42 @@ fn tests_in_both_directions_have_lines_of_their_own() {
 }
 
 #[test]
+fn requests_are_returned_to_a_client_of_the_original() {
+    let Some(stock) = stock() else { return };
+    let scratch = Scratch::new();
+    let own = link(&scratch);
+    for (options, remark) in [
+        (&[][..], " (bb w/quickack len/hold=100/0) ("),
+        (&["-l", "64K"], " (bb w/quickack len/hold=65536/0) ("),
+        (
+            &["--bounceback-hold", "1", "--bounceback-no-quickack"],
+            " (bb len/hold=100/1000) (",
+        ),
+        (
+            &["--trip-times"],
+            " (bb w/quickack len/hold=100/0) (trip-times) (",
+        ),
+    ] {
+        let served = Served::start(&own, &["-P", "1", "-f", "B"]);
+        let words = [&["--bounceback", "-t", "0.1", "-f", "B"], options].concat();
+        let client = served.client(&stock, &words);
+        assert_eq!(client.status.code(), Some(0), "{}", client.account());
+        let finished = served.running.finish();
+        let text = &finished.stdout;
+        assert!(text.contains(remark), "{}", finished.account());
+        // Both ends count the same: a burst of ten requests and their answers, or several.
+        let row = client.stdout.lines().rfind(|line| line.contains("/sec "));
+        let row = row.unwrap_or_else(|| panic!("{}", client.account()));
+        let amount = row.split_whitespace().nth(4).unwrap_or_default();
+        assert!(
+            text.contains(&format!(" {amount} Bytes")),
+            "{}",
+            finished.account()
+        );
+    }
+}
+
+#[test]
 fn a_server_ends_when_it_should() {
     let scratch = Scratch::new();
     let own = link(&scratch);

@@ -324,6 +324,7 @@ fn accept_all<'scope>(
                 board: &shared.board,
                 stop: &shared.stop,
                 number: None,
+                remarks: String::new(),
                 accepted: stream,
             };
             serve_connection(control, shared.policy.clone(), &mut NoRecords, Some(shown));

@@ -1,5 +1,7 @@
 //! A TCP connection of an iperf 2 client.
 
+mod bounce;
+
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
@@ -151,6 +153,7 @@ impl ServedConnection<'_> {
                 ConnectionEffect::Answer(bytes) => self.answer(&bytes),
                 ConnectionEffect::Receive(before) => return self.transfer(Some(before), None),
                 ConnectionEffect::Send(order) => return self.transfer(None, Some((None, order))),
+                ConnectionEffect::Bounce(first, message) => return self.bounce(&first, &message),
                 ConnectionEffect::Exchange(before, order) => {
                     return self.transfer(Some(before), Some((None, order)));
                 }
@@ -230,7 +233,13 @@ impl ServedConnection<'_> {
         before: Option<u64>,
         sends: Option<(Option<u16>, SendOrder)>,
     ) -> ConnectionInput {
-        match self.run(before, sends) {
+        let done = self.run(before, sends);
+        self.outcome(done)
+    }
+
+    /// Reports a transfer that did not run.
+    fn outcome(&mut self, done: Result<(), TransferFailure>) -> ConnectionInput {
+        match done {
             Ok(()) => ConnectionInput::Done,
             Err(TransferFailure::Denied(denied)) => {
                 self.records.tell(SessionRecord::denied(&denied));
@@ -246,6 +255,18 @@ impl ServedConnection<'_> {
         }
     }
 
+    /// Claims so many bytes of memory.
+    fn claim(&mut self, memory: usize) -> Result<(), TransferFailure> {
+        let needs = EndNeeds {
+            memory: memory as u64,
+            ports: 0,
+        };
+        self.policy.limits.bear(needs)?;
+        let asked = SessionQuestion::Needs(needs);
+        self.records.ask(asked, &self.policy.limits)?;
+        Ok(())
+    }
+
     fn run(
         &mut self,
         before: Option<u64>,
@@ -254,13 +275,7 @@ impl ServedConnection<'_> {
         let sends = sends.map(|(port, order)| Ok((port, permitted(&self.policy, order)?)));
         let mut sends = sends.transpose().map_err(|denied: Denied| denied)?;
         let memory = before.map_or(0, |_| READ_BUFFER) + sends.map_or(0, |(_, order)| order.block);
-        let needs = EndNeeds {
-            memory: memory as u64,
-            ports: 0,
-        };
-        self.policy.limits.bear(needs)?;
-        let asked = SessionQuestion::Needs(needs);
-        self.records.ask(asked, &self.policy.limits)?;
+        self.claim(memory)?;
         let planned = sends.map(|(_, order)| time_and_bytes(&self.policy, &order));
         let runs = planned.map_or(0.0, |(time, _)| time.as_secs_f64());
         self.records.tell(SessionRecord::Runs(runs));
@@ -360,12 +375,7 @@ impl ServedConnection<'_> {
         };
         let tos = header.extension.map_or(0, |extension| extension.tos);
         if let Some(tos) = u8::try_from(tos).ok().filter(|tos| *tos > 0) {
-            let option = if matches!(addresses(socket).1, Some(SocketAddr::V6(_))) {
-                IntOption::TrafficClassV6
-            } else {
-                IntOption::TosV4
-            };
-            let _without = sockopt::set(socket.as_fd(), option, tos.into());
+            set_type_of_service(socket, tos);
         }
         let rate = header.rate_start.map_or([0, 0], |start| start.rate);
         let [low, high] = rate.map(u64::from);
@@ -402,6 +412,16 @@ impl ServedConnection<'_> {
             elapsed: elapsed.as_secs_f64(),
         }));
     }
+}
+
+/// Sets the type of service of what the server sends, where that is possible.
+fn set_type_of_service(socket: &Socket, tos: u8) {
+    let option = if matches!(addresses(socket).1, Some(SocketAddr::V6(_))) {
+        IntOption::TrafficClassV6
+    } else {
+        IntOption::TosV4
+    };
+    let _without = sockopt::set(socket.as_fd(), option, tos.into());
 }
 
 /// Reason why a transfer did not run.

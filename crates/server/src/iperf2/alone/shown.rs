@@ -25,6 +25,8 @@ pub(crate) struct ShownConnection<'a> {
     pub(crate) stop: &'a AtomicBool,
     /// Its number, once it has a line.
     pub(crate) number: Option<u32>,
+    /// Remarks on its line, instead of those on its direction.
+    pub(crate) remarks: String,
     /// Its place among the streams of its client until it begins.
     pub(crate) accepted: Option<AcceptedStream<'a>>,
 }
@@ -65,6 +67,7 @@ impl ShownConnection<'_> {
         let header = ClientHeader::decode(header).ok();
         let header = header.as_ref();
         let way = match (receives, sends && back.is_none()) {
+            _ if !self.remarks.is_empty() => &self.remarks,
             (true, true) => " (full-duplex)",
             (false, true) => " (reverse)",
             (_, false) => "",

@@ -199,9 +199,9 @@ pub struct DatagramQuality {
 struct CsvRow<'a> {
     /// Time of day: `YYYYMMDDHHMMSS`.
     stamp: &'a str,
-    /// Address and port of the client.
+    /// Address and port of the sender.
     near: (&'a str, u16),
-    /// Address and port of the server.
+    /// Address and port of the receiver.
     far: (&'a str, u16),
     /// Number of the stream.
     number: u32,

@@ -55,7 +55,7 @@ pub struct DirectionRow<'a> {
     pub number: u32,
     /// The number is marked as that of data of the server on a connection of the client.
     pub is_marked: bool,
-    /// Addresses of comma-separated values, in their order.
+    /// Addresses of comma-separated values: the sender, and the receiver.
     pub ends: (SocketAddr, SocketAddr),
     /// It has further columns (`-e`, `--trip-times`).
     pub is_enhanced: bool,

@@ -66,6 +66,7 @@ mod io_uring;
 mod iperf2;
 mod iperf2_blocks;
 mod iperf2_client;
+mod iperf2_csv;
 mod iperf2_documents;
 mod iperf2_enhanced;
 mod iperf2_golden;

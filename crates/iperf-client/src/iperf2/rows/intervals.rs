@@ -104,7 +104,7 @@ impl ClientRows {
             WayOf::Sent(at) => self.sent_row(client, at, moved),
             WayOf::Received(at) => {
                 let stream = client.streams.get(at);
-                let ends = stream.map(|stream| (stream.local, stream.remote));
+                let ends = stream.map(|stream| (stream.remote, stream.local));
                 self.received_row((place(at), true, ends), counts, moved);
             }
             WayOf::Back(at) => {

@@ -20,22 +20,21 @@ impl Iperf2Board {
         part: &DirectionPart,
     ) {
         let (direction, counts) = (&shown.direction, &part.interval.counts);
-        let is_received = direction.kind == DirectionKind::ReceivesDatagrams;
+        let ends = (direction.client, direction.own);
         let row = DirectionRow {
             kind: direction.kind,
             number: direction.number,
             is_marked: direction.is_marked,
-            ends: (direction.client, direction.own),
+            ends: if direction.kind.sends() {
+                (ends.1, ends.0)
+            } else {
+                ends
+            },
             is_enhanced: direction.is_enhanced,
             has_one_clock: direction.has_one_clock,
             interval: &part.interval,
             delays: &part.delays,
-            quality: is_received.then(|| DatagramQuality {
-                jitter: shown.intervals.counts.jitter(),
-                lost: counts.lost,
-                datagrams: counts.datagrams,
-                late: counts.late,
-            }),
+            quality: quality(shown, counts),
             state: shown.sender_state().map(|(state, _)| state),
         };
         out(&row.text(&self.args, &mut state.titles, &row_stamp(&self.args)));
@@ -117,5 +116,25 @@ impl Iperf2Board {
             (false, _, true) => SumKind::Bytes,
             (false, _, false) => SumKind::Reads,
         }
+    }
+}
+
+/// Jitter and loss of datagrams. Those of what the server sends are not known here.
+fn quality(shown: &RunningDirection, counts: &MovedCounts) -> Option<DatagramQuality> {
+    match shown.direction.kind {
+        DirectionKind::ReceivesDatagrams => Some(DatagramQuality {
+            jitter: shown.intervals.counts.jitter(),
+            lost: counts.lost,
+            datagrams: counts.datagrams,
+            late: counts.late,
+        }),
+        DirectionKind::SendsDatagrams => Some(DatagramQuality {
+            jitter: 0,
+            lost: 0,
+            // At the end the final one counts.
+            datagrams: counts.calls + u64::from(counts.datagrams > counts.calls),
+            late: 0,
+        }),
+        DirectionKind::Receives | DirectionKind::ReceivesBlocks | DirectionKind::Sends => None,
     }
 }

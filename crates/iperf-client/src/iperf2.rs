@@ -57,6 +57,7 @@ pub fn run(mut args: Iperf2Args) -> ExitCode {
         window: args.window,
         no_delay: args.no_delay,
         segment: args.segment,
+        prefetch: args.prefetch,
         congestion: args.congestion.clone(),
         bind,
         device: args.device.clone(),

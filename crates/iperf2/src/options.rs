@@ -97,6 +97,8 @@ pub struct Iperf2Args {
     pub delay: Option<Duration>,
     /// `--txstart-time`: time of the first write since 1970.
     pub start: Option<Duration>,
+    /// `--tcp-write-prefetch`: bytes that wait to be sent.
+    pub prefetch: Option<i32>,
     /// `-F`: a file that is sent.
     pub input_file: Option<String>,
     /// `-I`: standard input is sent, and no file.
@@ -268,6 +270,12 @@ fn checked(mut args: Iperf2Args) -> Result<Iperf2Args, String> {
             ));
         }
     }
+    if args.prefetch.is_some() && (plan.udp || !plan.direction.client_sends()) {
+        let with = if plan.udp { "-u" } else { "-R" };
+        let line = format!("option --tcp-write-prefetch has no effect with {with}");
+        args.warnings.push(line);
+        args.prefetch = None;
+    }
     if args.connections.is_some() && plan.udp {
         return Err("iperf: --connect-only opens connections, which -u has none of".to_owned());
     }
@@ -385,17 +393,36 @@ mod tests {
     }
 
     #[test]
+    fn options_of_congestion_run_and_those_without_effect_are_named() {
+        let near = args("iperf -c H --near-congestion=0.3 --near-congestion");
+        let line = "option --near-congestion has no effect";
+        assert_eq!(near.warnings, [line, line]);
+        let prefetch = |line: &str| {
+            let args = args(line);
+            (args.prefetch, args.enhanced, args.warnings)
+        };
+        let set = prefetch("iperf -c H --tcp-write-prefetch 128K");
+        assert_eq!(set, (Some(131_072), true, Vec::new()));
+        for with in ["-u", "-R"] {
+            let set = prefetch(&format!("iperf -c H --tcp-write-prefetch 128K {with}"));
+            let line = format!("option --tcp-write-prefetch has no effect with {with}");
+            assert_eq!(set, (None, true, vec![line]));
+        }
+    }
+
+    #[test]
     fn options_that_are_wrong_or_not_served_are_refused_by_name() {
         let lines = [
             "iperf -c H --isochronous=10:1m,0",
             "iperf -c H -u --connect-only",
             "iperf -c H --connect-only --txdelay-time 1",
             "iperf -c H -F file -u",
+            "iperf -c H --isochronous",
             "iperf -c H --bounceback",
+            "iperf -c H --bounceback=5",
             "iperf -c H --permit-key=1",
             "iperf -s --permit-key=1",
             "iperf -c H --burst-period 1",
-            "iperf -c H --tcp-write-prefetch 1K",
             "iperf -c H --tap-dev t",
             "iperf -c H -I -R",
             "iperf -c H --fileinput file --connect-only",
@@ -425,11 +452,12 @@ mod tests {
         iperf: --connect-only opens connections, which -u has none of
         ERROR: Fail because --txdelay-time and --connect-only cannot be applied together
         iperf: -F is served with TCP alone, not with -u
+        iperf: option --isochronous is not supported; `iperf --help` lists those that are
+        iperf: option --bounceback is not supported; `iperf --help` lists those that are
         iperf: option --bounceback is not supported; `iperf --help` lists those that are
         iperf: option --permit-key is not supported; `iperf --help` lists those that are
         iperf: option --permit-key is not supported; `iperf --help` lists those that are
         iperf: option --burst-period is not supported; `iperf --help` lists those that are
-        iperf: option --tcp-write-prefetch is not supported; `iperf --help` lists those that are
         iperf: option --tap-dev is not supported; `iperf --help` lists those that are
         iperf: -I is what the client sends, which sends nothing with -R
         iperf: -F is what the client sends, which sends nothing with --connect-only
@@ -443,7 +471,7 @@ mod tests {
         ERROR: option -b and -l of 131072 are incompatible, consider setting -l to 125000 or lower
         iperf: -l 100000: a datagram has 4 to 65507 bytes
         Invalid value of '0' for -p: a port
-        iperf: option '--tcp' is ambiguous; possibilities: '--tcp-congestion' '--tcp-write-times' '--tcp-quickack' '--tcp-rx-window-clamp' '--tcp-write-prefetch'
+        iperf: option '--tcp' is ambiguous; possibilities: '--tcp-congestion' '--tcp-write-prefetch' '--tcp-write-times' '--tcp-quickack' '--tcp-rx-window-clamp'
         iperf: -c HOST is missing: the server
         iperf: -C sends no header, which -R, -d, -r and --full-duplex need
         iperf: option requires an argument -- 't'
@@ -618,6 +646,7 @@ mod tests {
               --trip-times      compare times of sending and of arrival: both clocks are the same
               --no-udp-fin      await no report
               --fq-rate RATE    rate enforced by the kernel (m: bit/s, M: byte/s)
+              --tcp-write-prefetch BYTES  write when fewer bytes wait to be sent
           -f, --format [bkmgtBKMGTaA]  unit of the values
           -y, --reportstyle C   lines of comma-separated values
           -x, --reportexclude [CDSV]  leave out connection, data, settings or server report

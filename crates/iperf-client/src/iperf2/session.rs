@@ -48,6 +48,8 @@ pub struct Iperf2SocketOptions {
     pub no_delay: bool,
     /// Segment size, bytes.
     pub segment: Option<i32>,
+    /// Bytes that wait to be sent (`TCP_NOTSENT_LOWAT`).
+    pub prefetch: Option<i32>,
     /// Congestion control.
     pub congestion: Option<String>,
     /// Local address.
@@ -382,7 +384,10 @@ fn set_options(
     let no_delay = (options.no_delay && !plan.udp).then_some((IntOption::NoDelay, 1, "-N"));
     let segment = options.segment.filter(|_| !plan.udp);
     let segment = segment.map(|size| (IntOption::SegmentSize, size, "-M"));
-    for (option, value, name) in [tos, no_delay, segment].into_iter().flatten() {
+    let prefetch = options.prefetch.filter(|_| !plan.udp);
+    let prefetch = prefetch.map(|size| (IntOption::NotSentLowAt, size, "--tcp-write-prefetch"));
+    let all = [tos, no_delay, segment, prefetch];
+    for (option, value, name) in all.into_iter().flatten() {
         sockopt::set(socket.as_fd(), option, value).map_err(failed(name))?;
     }
     if let Some(name) = options.congestion.as_ref().filter(|_| !plan.udp) {

@@ -118,6 +118,14 @@ fn set_segment(args: &mut Iperf2Args, value: &mut TypedValue<'_>) -> Result<(), 
     Ok(())
 }
 
+/// Sets the bytes that wait to be sent. The original has further columns with it.
+fn set_prefetch(args: &mut Iperf2Args, value: &mut TypedValue<'_>) -> Result<(), String> {
+    let size = value.size()?;
+    args.prefetch = Some(value.read(|_| i32::try_from(size).ok(), "bytes")?);
+    args.enhanced = true;
+    Ok(())
+}
+
 /// Sets the type of service. The original goes on without one that is wrong.
 fn set_tos(args: &mut Iperf2Args, value: &mut TypedValue<'_>) -> Result<(), String> {
     match tos(value.text) {
@@ -248,6 +256,8 @@ const TABLE: &[Iperf2Option] = &[
     Iperf2Option(Client, "--fq-rate", "RATE",
         Value(|args, value| { args.plan.fq_rate = Some(value.pacing_rate()?); Ok(()) }),
         "rate enforced by the kernel (m: bit/s, M: byte/s)"),
+    Iperf2Option(Client, "--tcp-write-prefetch", "BYTES", Value(set_prefetch),
+        "write when fewer bytes wait to be sent"),
     Iperf2Option(Both, "-f, --format", "[bkmgtBKMGTaA]",
         Value(|args, value| { args.unit = value.unit(); Ok(()) }),
         "unit of the values"),
@@ -262,13 +272,16 @@ const TABLE: &[Iperf2Option] = &[
     Iperf2Option(Both, "-v, --version", "", Version, "print the version"),
     Iperf2Option(Both, "-h, --help", "", Help, ""),
     Iperf2Option(Both, "--sum-dstip, --no-connect-sync, --tcp-write-times, --tcp-quickack", "", Passed, ""),
+    Iperf2Option(Client, "--near-congestion", "[=WEIGHT]",
+        Optional(|_, value| { value.warn_without_effect(); Ok(()) }), ""),
     Iperf2Option(Both, "--histograms, --udp-histograms", "[=BINS]",
         Optional(|_, value| { value.warn_without_effect(); Ok(()) }), ""),
     Iperf2Option(Both, "--tcp-rx-window-clamp, --permit-key-timeout", "BYTES", Passed, ""),
     Iperf2Option(Both, "--permit-key, --tap-dev, --burst-period, --burst-size", "VALUE", Refused, ""),
-    Iperf2Option(Both, "--isochronous, --ipg, --tcp-write-prefetch", "VALUE", Refused, ""),
+    Iperf2Option(Both, "--ipg", "VALUE", Refused, ""),
     Iperf2Option(Both, "--bounceback-hold, --bounceback-period", "VALUE", Refused, ""),
-    Iperf2Option(Both, "--bounceback, --bounceback-congest, --near-congestion", "", Refused, ""),
+    Iperf2Option(Both, "--isochronous, --bounceback", "[=VALUE]", Refused, ""),
+    Iperf2Option(Both, "--bounceback-congest, --bounceback-no-quickack", "", Refused, ""),
     Iperf2Option(Both, "--incr-dstip, --incr-dstport, --incr-srcip, --incr-srcport", "", Refused, ""),
 ];
 
@@ -294,6 +307,7 @@ pub(super) fn names() -> Vec<OptionNames<'static, usize>> {
     all.flat_map(|(option, row)| {
         let takes = match row.3 {
             Optional(_) => TakesValue::Optional,
+            Refused if row.2.starts_with('[') => TakesValue::Optional,
             Value(_) | Refused | Passed if !row.2.is_empty() => TakesValue::Yes,
             Value(_) | Refused | Passed | Flag(_) | Direction(_) | Version | Help => TakesValue::No,
         };

@@ -417,3 +417,21 @@ fn datagrams_that_a_server_does_not_send_are_a_failure_with_its_reasons() {
         assert!(told && said.contains("--data-peers"), "{}", done.account());
     }
 }
+
+#[test]
+fn options_of_the_send_queue_run_and_are_shown() {
+    let (link, server) = (Link::new(), Iperf2Server::ours());
+    let done = link.run(&server, &["--tcp-write-prefetch", "128K", "-n", "300K"]);
+    for text in [
+        "\nEvent based writes (pending queue watermark at 131072 bytes)\n",
+        " (prefetch=131072) (sock=",
+        "Write/Err",
+    ] {
+        assert!(done.stdout.contains(text), "{text}: {}", done.stdout);
+    }
+    let done = link.begin(&server, &["--near-congestion", "-n", "300K"]);
+    assert!(done.status.success(), "{done:?}");
+    let warning = "option --near-congestion has no effect";
+    assert!(done.stderr.contains(warning), "{}", done.stderr);
+    assert!(done.stdout.contains(" 0.0000-"), "{}", done.stdout);
+}

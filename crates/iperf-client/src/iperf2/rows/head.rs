@@ -129,7 +129,13 @@ impl ClientRows {
         } else {
             "TCP window size"
         };
-        figures_of(self.args.unit).window(kind, size, requested)
+        let line = figures_of(self.args.unit).window(kind, size, requested);
+        match self.args.prefetch {
+            Some(size) => {
+                format!("{line}Event based writes (pending queue watermark at {size} bytes)\n")
+            }
+            None => line,
+        }
     }
 
     /// Further lines of the head.
@@ -161,12 +167,17 @@ impl ClientRows {
         let is_two_way = plan.direction == Iperf2Direction::FullDuplex;
         let (is_enhanced, connects_only) = (self.args.enhanced, self.args.connections.is_some());
         let ends = (stream.local, stream.remote);
+        let direction = match plan.direction {
+            Iperf2Direction::Reverse => " (reverse)",
+            Iperf2Direction::FullDuplex => " (full-duplex)",
+            Iperf2Direction::Forward | Iperf2Direction::Dual | Iperf2Direction::Tradeoff => "",
+        };
+        let direction = match self.args.prefetch {
+            Some(size) => format!(" (prefetch={size}){direction}"),
+            None => direction.to_owned(),
+        };
         let line = ConnectionLine {
-            direction: match plan.direction {
-                Iperf2Direction::Reverse => " (reverse)",
-                Iperf2Direction::FullDuplex => " (full-duplex)",
-                Iperf2Direction::Forward | Iperf2Direction::Dual | Iperf2Direction::Tradeoff => "",
-            },
+            direction: &direction,
             no_udp_fin: plan.no_udp_fin || (plan.udp && is_two_way),
             trip_times: plan.trip_times,
             device: is_enhanced

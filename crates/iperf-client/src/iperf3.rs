@@ -156,6 +156,7 @@ impl<'a> ClientRun<'a> {
         let udp = parameters.protocol == Protocol::Udp;
         if parameters.len == 0 {
             parameters.len = mss.filter(|_| udp).unwrap_or(DATAGRAM).min(65_507);
+            observer.found_length(parameters.len);
         }
         if let Some(user) = &plan.user {
             // The server compares its time with its own clock.

@@ -7,6 +7,7 @@ use netperf_model::figures::{count, four_columns, percent, prefixed, two_digits}
 use crate::messages::{Parameters, Protocol, Results, StreamDirection, StreamResults};
 
 use super::figures::{DataFile, StreamFigures, StreamInfo, StreamInterval, Totals};
+use super::verbose::utilisation;
 
 /// Line between parts.
 pub const RULE: &str = "- - - - - - - - - - - - - - - - - - - - - - - - -\n";
@@ -253,6 +254,9 @@ impl TextView {
                 let other = last.map(|end| (sum(&figures), end));
                 text.push_str(&self.last_rows("SUM", &group, (sum(&own), end), other));
             }
+            if self.verbose {
+                text.push_str(&utilisation(self, group.sends, totals, peer));
+            }
         }
         text
     }
@@ -271,10 +275,9 @@ impl TextView {
                 text.push_str(&self.last_row(id, group, &own, sender));
             } else if let Some(other) = other.filter(|_| self.client) {
                 text.push_str(&self.last_row(id, group, &other, sender));
-            } else if (self.client || self.verbose) && id != "SUM" {
+            } else if (self.client || self.verbose) && (id != "SUM" || self.misses_sum()) {
                 let word = if sender { "sender" } else { "receiver" };
-                let role = group.role;
-                let _written = writeln!(text, "[{id:>3}]{role} ({word} statistics not available)");
+                let _written = writeln!(text, "[{id:>3}] ({word} statistics not available)");
             }
         }
         if !group.sends && own.0.out_of_order > 0 {
@@ -286,6 +289,11 @@ impl TextView {
             );
         }
         text
+    }
+
+    /// True if a line says that a sum of the peer is not known, as the original does for TCP.
+    fn misses_sum(&self) -> bool {
+        !self.client && !self.udp()
     }
 
     fn last_row(
@@ -386,5 +394,61 @@ mod tests {
         ] {
             assert_eq!(rate(bits, letter), text);
         }
+    }
+
+    #[test]
+    fn lines_behind_the_rows_of_a_server_are_those_of_each_direction() {
+        let info = |id, sends| StreamInfo {
+            id,
+            sends,
+            local: None,
+            remote: None,
+        };
+        let mut view = TextView {
+            client: false,
+            parameters: Parameters {
+                direction: StreamDirection::Both,
+                parallel: 2,
+                ..Parameters::default()
+            },
+            infos: vec![info(1, false), info(3, false), info(5, true), info(7, true)],
+            letter: None,
+            verbose: true,
+        };
+        let totals = Totals {
+            streams: Vec::new(),
+            ends: Vec::new(),
+            extremes: Vec::new(),
+            seconds: 1.0,
+            cpu: [3.0, 1.0, 2.0],
+            congestion: Some("cubic".to_owned()),
+            tcp: None,
+            file: None,
+        };
+        let lines = |view: &TextView| {
+            let text = view.last(&totals, None);
+            let others = text.lines().filter(|line| !line.contains(" sec "));
+            others.skip(3).collect::<Vec<_>>().join("\n")
+        };
+        insta::assert_snapshot!(lines(&view), @r"
+        [  5] (sender statistics not available)
+        [  8] (sender statistics not available)
+        [SUM] (sender statistics not available)
+        rcv_tcp_congestion cubic
+        [ 10] (receiver statistics not available)
+        [ 12] (receiver statistics not available)
+        [SUM] (receiver statistics not available)
+        CPU Utilization: local/sender 3.0% (1.0%u/2.0%s), remote/receiver 0.0% (0.0%u/0.0%s)
+        CPU Utilization: local/receiver 3.0% (1.0%u/2.0%s), remote/sender 0.0% (0.0%u/0.0%s)
+        snd_tcp_congestion cubic
+        ");
+        view.parameters.protocol = Protocol::Udp;
+        view.parameters.direction = StreamDirection::Reverse;
+        view.infos = vec![info(1, true), info(3, true)];
+        insta::assert_snapshot!(lines(&view), @r"
+        [  5] (receiver statistics not available)
+        [  6] (receiver statistics not available)
+        CPU Utilization: local/sender 3.0% (1.0%u/2.0%s), remote/receiver 0.0% (0.0%u/0.0%s)
+        ");
     }
 }

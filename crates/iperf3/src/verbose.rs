@@ -1,6 +1,6 @@
 //! Further lines for people (`-V`).
 
-use crate::messages::{Parameters, Protocol, Results};
+use crate::messages::{Parameters, Protocol, Results, StreamDirection};
 
 use super::figures::Totals;
 use super::json::TestFacts;
@@ -45,25 +45,32 @@ pub fn starting(parameters: &Parameters) -> String {
     )
 }
 
-/// The lines behind the last row, with what the peer reported. A server that only receives shows
-/// its congestion control alone.
-pub fn utilisation(view: &TextView, totals: &Totals, peer: &Results) -> String {
+/// The lines behind the last rows of the streams of one direction, which this end `sends` or
+/// receives. What the peer has not reported is 0, as in the original: a server shows its lines before.
+pub fn utilisation(
+    view: &TextView,
+    sends: bool,
+    totals: &Totals,
+    peer: Option<&Results>,
+) -> String {
     let one = |cpu: [f64; 3]| {
         let [total, user, system] = cpu;
         format!("{total:.1}% ({user:.1}%u/{system:.1}%s)")
     };
-    let sends = view.infos.iter().any(|info| info.sends);
-    let (own, other) = if sends {
-        ("sender", "receiver")
-    } else {
-        ("receiver", "sender")
-    };
     let mut text = String::new();
-    if view.client || sends {
-        let (host, remote) = (one(totals.cpu), one(peer.cpu));
-        text = format!("CPU Utilization: local/{own} {host}, remote/{other} {remote}\n");
+    let both = view.parameters.direction == StreamDirection::Both;
+    let roles = [("sender", "receiver", true), ("receiver", "sender", both)];
+    for (own, other, shown) in roles {
+        if sends && shown {
+            let host = one(totals.cpu);
+            let remote = one(peer.map_or([0.0; 3], |peer| peer.cpu));
+            text.push_str(&format!(
+                "CPU Utilization: local/{own} {host}, remote/{other} {remote}\n"
+            ));
+        }
     }
-    let peers = peer.congestion.as_ref().filter(|_| view.client);
+    let peers = peer.and_then(|peer| peer.congestion.as_ref());
+    let peers = peers.filter(|_| view.client);
     let own = totals.congestion.as_ref();
     let (sender, receiver) = if sends { (own, peers) } else { (peers, own) };
     let tcp = view.parameters.protocol == Protocol::Tcp;

@@ -9,6 +9,9 @@ pub trait TestObserver {
     /// The control connection is about to be made.
     fn connecting(&mut self, port: Option<&str>);
 
+    /// The path has determined the length of a datagram.
+    fn found_length(&mut self, _length: u32) {}
+
     /// The control connection stands.
     fn begins(&mut self, parameters: &Parameters, cookie: Cookie, mss: Option<u32>);
 

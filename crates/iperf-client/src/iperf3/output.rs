@@ -5,7 +5,7 @@ use netperf_iperf3::figures::StreamInterval;
 use netperf_iperf3::json::{Json, TestFacts, http_date};
 use netperf_iperf3::messages::{Cookie, PORT, Parameters, ServerOutput, StreamDirection};
 use netperf_iperf3::text::TextView;
-use netperf_iperf3::verbose::{starting, utilisation, wanted};
+use netperf_iperf3::verbose::{starting, wanted};
 use netperf_measure::clock;
 use netperf_os::system;
 use netperf_program::iperf3::lines::LineWriter;
@@ -20,6 +20,8 @@ pub struct Output {
     host: String,
     view: Option<TextView>,
     start: TestFacts,
+    /// Length of a datagram, if the path has determined it.
+    found_length: Option<u32>,
     intervals: Vec<StreamInterval>,
     has_rows: bool,
 }
@@ -33,6 +35,7 @@ impl Output {
             host: host.to_owned(),
             view: None,
             start: TestFacts::default(),
+            found_length: None,
             intervals: Vec::new(),
             has_rows: false,
         }
@@ -80,9 +83,6 @@ impl Output {
             if tested.error.is_none() || self.has_rows {
                 self.lines(&view.last(totals, tested.peer.as_deref()));
             }
-            if let (true, Some(peer)) = (self.form.verbose, &tested.peer) {
-                self.lines(&utilisation(view, totals, peer));
-            }
         }
         match self.start.output_of(tested.peer.as_deref()) {
             Some(ServerOutput::Text(text)) => self.lines(&format!("\nServer output:\n{text}\n")),
@@ -110,6 +110,10 @@ impl TestObserver for Output {
         self.start.system = names.to_string();
     }
 
+    fn found_length(&mut self, length: u32) {
+        self.found_length = Some(length);
+    }
+
     fn begins(&mut self, parameters: &Parameters, cookie: Cookie, mss: Option<u32>) {
         self.start.since_epoch = clock::since_epoch();
         self.start.cookie = cookie.text().to_owned();
@@ -118,16 +122,21 @@ impl TestObserver for Output {
         if self.form.verbose {
             let time = http_date(self.start.since_epoch);
             let mss = self.start.mss;
-            self.lines(&format!("Control connection MSS {mss}\nTime: {time}\n"));
+            let found = self.found_length;
+            let found = found.map(|length| format!("Setting UDP block size to {length}\n"));
+            let found = found.unwrap_or_default();
+            self.lines(&format!(
+                "Control connection MSS {mss}\n{found}Time: {time}\n"
+            ));
         }
         let (host, port) = (&self.host, self.start.port);
         self.lines(&format!("Connecting to host {host}, port {port}\n"));
-        if self.form.verbose {
-            self.lines(&wanted(&self.start));
-        }
         if parameters.direction == StreamDirection::Reverse {
             let host = &self.host;
             self.lines(&format!("Reverse mode, remote host {host} is sending\n"));
+        }
+        if self.form.verbose {
+            self.lines(&wanted(&self.start));
         }
     }
 

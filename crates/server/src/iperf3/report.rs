@@ -6,7 +6,7 @@ use netperf_iperf3::figures::{SocketBuffers, StreamInterval, Totals, without_omi
 use netperf_iperf3::json::{Json, TestFacts, document, http_date};
 use netperf_iperf3::messages::{Cookie, Parameters, Results, ServerOutput};
 use netperf_iperf3::text::TextView;
-use netperf_iperf3::verbose::{starting, utilisation, wanted};
+use netperf_iperf3::verbose::{starting, wanted};
 use netperf_measure::clock;
 use netperf_os::net::addresses;
 use netperf_os::{Socket, system};
@@ -257,11 +257,6 @@ impl Iperf3Report {
                 json.text()
             });
             return;
-        }
-        if let (true, Some(view), Some(totals), Some(peer)) =
-            (self.options.verbose, &self.view, &self.totals, peer)
-        {
-            writer.lines(&utilisation(view, totals, peer));
         }
         if let Some(error) = error {
             writer.complaint(error);

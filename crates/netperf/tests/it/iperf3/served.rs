@@ -52,7 +52,7 @@ impl Alone {
 }
 
 /// Tests whose output at the server is compared, and options of the server.
-const SHAPES: [(&[&str], &[&str]); 9] = [
+const SHAPES: [(&[&str], &[&str]); 11] = [
     (&["-t", "2", "-b", "1M", "-l", "8K"], &[]),
     (
         &["-t", "1", "-b", "1M", "-l", "8K", "-P", "2"],
@@ -60,7 +60,6 @@ const SHAPES: [(&[&str], &[&str]); 9] = [
     ),
     (&["-t", "1", "-b", "1M", "-l", "8K", "-R"], &["-V"]),
     (&["-t", "1", "-b", "1M", "-l", "8K"], &["-V"]),
-    // With -V the original prints congestion control and CPU between the rows.
     (
         &["-t", "1", "-b", "1M", "-l", "8K", "--bidir"],
         &["-f", "M"],
@@ -75,6 +74,14 @@ const SHAPES: [(&[&str], &[&str]); 9] = [
         &["-i", "0"],
     ),
     (&["-n", "64K", "-l", "8K", "-R"], &["-4", "--forceflush"]),
+    (
+        &["-t", "1", "-b", "1M", "-l", "8K", "--bidir", "-P", "2"],
+        &["-V"],
+    ),
+    (
+        &["-t", "1", "-b", "1M", "-l", "8K", "-R", "-P", "2"],
+        &["-V"],
+    ),
 ];
 
 /// The lines; rows of intervals, and the lines between them, once each: how many there are depends

@@ -7,7 +7,7 @@ use super::*;
 use crate::recorded_lines;
 
 /// Tests whose output is compared.
-const SHAPES: [&[&str]; 9] = [
+const SHAPES: [&[&str]; 11] = [
     &["-t", "1", "-b", "1M", "-l", "8K"],
     &["-t", "2", "-b", "1M", "-l", "8K", "-P", "2"],
     &["-t", "1", "-b", "1M", "-l", "8K", "-R"],
@@ -17,6 +17,10 @@ const SHAPES: [&[&str]; 9] = [
     &["-t", "1", "-b", "400K", "-l", "500", "-u", "-R", "-P", "2"],
     &["-t", "1", "-b", "400K", "-l", "500", "-u", "--bidir"],
     &["-n", "64K", "-l", "8K", "-T", "title", "-f", "M"],
+    &[
+        "-V", "-t", "1", "-b", "1M", "-l", "8K", "--bidir", "-P", "2",
+    ],
+    &["-V", "-t", "1", "-b", "2M", "-u", "-R", "-P", "2"],
 ];
 
 const DAYS: [&str; 7] = ["Mon,", "Tue,", "Wed,", "Thu,", "Fri,", "Sat,", "Sun,"];
@@ -82,7 +86,9 @@ fn differences_of(program: &Path) -> Vec<String> {
         (lines(&finished.stdout), finished.account())
     });
     let of_keys = recorded_lines::differences("iperf3 client, keys", &SHAPES, key, |options| {
-        let options = [&["-J"], *options].concat();
+        let mut options = [&["-J"], *options].concat();
+        // The original prints a line of -V in front of the document.
+        options.retain(|word| *word != "-V");
         let finished = client(program, &server, "127.0.0.1", &options).run();
         let mut found = BTreeSet::new();
         paths(&document(&finished), "", &mut found);

@@ -52,8 +52,6 @@ impl Formatter for LineLayout {
 #[derive(Default)]
 struct DocumentLayout {
     depth: usize,
-    /// The object has a key.
-    has_keys: bool,
 }
 
 impl DocumentLayout {
@@ -83,7 +81,6 @@ impl Formatter for DocumentLayout {
 
     fn begin_object<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
         self.depth += 1;
-        self.has_keys = false;
         to.write_all(b"{")
     }
 
@@ -96,17 +93,11 @@ impl Formatter for DocumentLayout {
         to.write_all(b":\t")
     }
 
-    fn end_object_value<W: ?Sized + Write>(&mut self, _: &mut W) -> io::Result<()> {
-        self.has_keys = true;
-        Ok(())
-    }
-
     fn end_object<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
         self.depth -= 1;
-        if self.has_keys {
-            to.write_all(b"\n")?;
-            self.tabs(to)?;
-        }
+        // Behind an object without keys as well.
+        to.write_all(b"\n")?;
+        self.tabs(to)?;
         to.write_all(b"}")
     }
 }
@@ -120,7 +111,7 @@ mod tests {
     #[test]
     fn document_has_a_key_per_line_and_whole_numbers_without_fraction() {
         let value = json!({"a": {"b": 0.0, "c": 1.5}, "d": [{"e": 3}, {}], "f": [], "g": 4e9});
-        let text = "{\n\t'a':\t{\n\t\t'b':\t0,\n\t\t'c':\t1.5\n\t},\n\t'd':\t[{\n\t\t\t'e':\t3\n\t\t}, {}],\n\t\
+        let text = "{\n\t'a':\t{\n\t\t'b':\t0,\n\t\t'c':\t1.5\n\t},\n\t'd':\t[{\n\t\t\t'e':\t3\n\t\t}, {\n\t\t}],\n\t\
                     'f':\t[],\n\t'g':\t4000000000\n}";
         assert_eq!(document(&value).replace('"', "'"), text);
         assert_eq!(line(&json!([0.0, -1.0, 0.25])), "[0,-1,0.25]");

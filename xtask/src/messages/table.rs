@@ -364,6 +364,11 @@ pub(super) const LINES: &[(&str, &str, LineUse)] = &[
         "accept_all",
         Error("1"),
     ),
+    (
+        "crates/server/src/iperf2/alone.rs",
+        "background",
+        Information,
+    ),
     ("crates/server/src/iperf2/alone.rs", "serve", Error("1")),
     ("crates/server/src/iperf2/alone.rs", "socket", Warning),
     (

@@ -70,7 +70,7 @@ const MOST: u64 = 1_000_000_000;
 #[rustfmt::skip]
 pub(super) static TABLE: &[Iperf3Option] = &[
     option(Both, 'p', "port", Value("N", |read, value| {
-        read.client.common.port = Some(value.whole((1, 65_535))?.to_string());
+        read.client.common.port = Some(value.port()?.to_string());
         Ok(())
     }), "port of the server (default 5201)"),
     option(Both, 'f', "format", Value("[kmgtKMGT]", set_format),
@@ -200,7 +200,7 @@ pub(super) static TABLE: &[Iperf3Option] = &[
         Ok(())
     }), "size of a block (default 128K) or a datagram"),
     option(ClientOrIdle, ' ', "cport", Value("N", |read, value| {
-        read.client.own_port = u16::try_from(value.whole((1, 65_535))?).ok();
+        read.client.own_port = Some(value.port()?);
         Ok(())
     }), "local port of the first stream"),
     option(Client, 'P', "parallel", Value("N", |read, value| {

@@ -64,6 +64,14 @@ fn wrong_options_are_answered_in_the_words_of_iperf3() {
             "-c h -t abc",
             "parameter error - -t abc: a number is expected",
         ),
+        (
+            "-c h --cport 70000",
+            "parameter error - port number must be between 1 and 65535 inclusive",
+        ),
+        (
+            "-s -p x",
+            "parameter error - port number must be between 1 and 65535 inclusive",
+        ),
         ("-c h -O 1000", "parameter error - bogus value for --omit"),
         (
             "-c h -P 129",

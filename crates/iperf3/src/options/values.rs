@@ -94,6 +94,13 @@ impl<'a> OptionText<'a> {
         number.ok_or_else(expected)
     }
 
+    /// The number of a port.
+    pub(super) fn port(&mut self) -> Result<u16, String> {
+        let number = self.whole((1, 65_535)).ok();
+        let number = number.and_then(|number| u16::try_from(number).ok());
+        number.ok_or_else(|| problem("port number must be between 1 and 65535 inclusive"))
+    }
+
     /// The number of a CPU, if the text is not empty.
     fn cpu(&mut self, text: &str) -> Result<Option<u32>, String> {
         if text.is_empty() {

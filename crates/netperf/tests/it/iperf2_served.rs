@@ -396,6 +396,20 @@ fn requests_are_returned_to_a_client_of_the_original() {
 }
 
 #[test]
+fn a_server_in_the_background_says_so_on_standard_error() {
+    let scratch = Scratch::new();
+    let port = free_port().to_string();
+    // It ends itself.
+    let started = Invocation::new(&link(&scratch))
+        .args(["-s", "-D", "-t", "1", "-p", &port])
+        .patience(PATIENCE)
+        .run()
+        .expect_exit(0);
+    assert_eq!(started.stderr, "Running Iperf Server as a daemon\n");
+    assert!(!started.stdout.contains("daemon"), "{}", started.account());
+}
+
+#[test]
 fn a_server_ends_when_it_should() {
     let scratch = Scratch::new();
     let own = link(&scratch);

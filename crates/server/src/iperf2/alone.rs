@@ -89,8 +89,7 @@ pub fn serve(args: &Iperf2Args) -> ExitCode {
         Err(error) => return failed("cannot serve", &error),
     };
     if args.daemon {
-        out("Running Iperf Server as a daemon\n");
-        match detach() {
+        match background() {
             Ok(Forked::Parent(_)) => return ExitCode::SUCCESS,
             Ok(Forked::Child) => {}
             Err(error) => return failed("cannot become a daemon", &error),
@@ -126,6 +125,12 @@ pub fn serve(args: &Iperf2Args) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => failed("cannot serve", &error),
     }
+}
+
+/// Goes into the background, and says so where the original does.
+fn background() -> io::Result<Forked> {
+    err("Running Iperf Server as a daemon\n");
+    detach()
 }
 
 /// The listener, or the socket of datagrams.

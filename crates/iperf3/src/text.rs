@@ -418,6 +418,7 @@ mod tests {
         let totals = Totals {
             streams: Vec::new(),
             ends: Vec::new(),
+            omitted: Vec::new(),
             extremes: Vec::new(),
             seconds: 1.0,
             cpu: [3.0, 1.0, 2.0],

@@ -5,6 +5,7 @@ mod connect;
 mod observer;
 mod output;
 mod plan;
+mod tested;
 mod user;
 
 use std::net::SocketAddr;
@@ -33,6 +34,7 @@ use netperf_program::output::{err, system_text};
 pub use self::observer::TestObserver;
 pub use self::output::Output;
 pub use self::plan::{INTERVAL, Iperf3Form, Iperf3Plan};
+pub use self::tested::Tested;
 pub use self::user::Iperf3User;
 
 /// Time limit for the begin of a test, and time by which each stream to open extends it.
@@ -55,39 +57,6 @@ const FAILED: u8 = 1;
 fn fail(text: &str) -> ExitCode {
     err(&format!("iperf3: {text}\n"));
     ExitCode::from(FAILED)
-}
-
-/// Result of a test.
-pub struct Tested {
-    /// The streams, in the order in which they were opened.
-    pub infos: Vec<StreamInfo>,
-    /// Time from the first connect of a stream to the last, and until the server was ready.
-    pub setup: Duration,
-    /// Counts and CPU times of this end.
-    pub totals: Option<Totals>,
-    /// Results of the server.
-    pub peer: Option<Box<Results>>,
-    /// What was left out of these.
-    pub warning: Option<String>,
-    /// Text of a failure.
-    pub error: Option<String>,
-    /// The user stopped the test.
-    pub interrupted: bool,
-}
-
-impl Tested {
-    /// A test that could not begin.
-    pub fn failed(error: String) -> Self {
-        Self {
-            infos: Vec::new(),
-            setup: Duration::ZERO,
-            totals: None,
-            peer: None,
-            warning: None,
-            error: Some(error),
-            interrupted: false,
-        }
-    }
 }
 
 /// Runs a client.

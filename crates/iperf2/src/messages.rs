@@ -17,7 +17,7 @@ mod report;
 
 pub use answer::{ANSWER_LEN, HeaderAnswer, TIMED_ANSWER_LEN};
 pub use block::{BLOCK_TIMES_LEN, BlockTimes};
-pub use bounceback::{BOUNCEBACK_LEN, Bounceback, MOST_BOUNCEBACK, stamp_bounceback};
+pub use bounceback::{BOUNCEBACK_LEN, Bounceback, MOST_BOUNCEBACK, MOST_HOLD, stamp_bounceback};
 pub use datagram::{CLASSIC_STAMP, Datagram, DatagramLayout, FrameNumbers, STAMP, UdpHeader};
 pub use error::Iperf2Error;
 pub use flags::{Flags, UpperFlags};

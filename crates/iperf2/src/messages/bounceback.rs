@@ -1,5 +1,7 @@
 //! Messages of a request and response test (`--bounceback`), which the server returns.
 
+use std::time::Duration;
+
 use netperf_wire::codec::Reader;
 
 use super::{Iperf2Error, WireTime};
@@ -8,6 +10,9 @@ use super::{Iperf2Error, WireTime};
 pub const BOUNCEBACK_LEN: usize = 60;
 /// Largest message that is returned, bytes.
 pub const MOST_BOUNCEBACK: usize = 1 << 20;
+
+/// Longest time for which a message is held: a client may not keep a seat by one.
+pub const MOST_HOLD: Duration = Duration::from_secs(10);
 
 /// Positions of the times of the server.
 const RECEIVED: usize = 28;
@@ -55,6 +60,12 @@ impl Bounceback {
             tos: u8::try_from(tos).ok().filter(|_| flags & HAS_TOS != 0),
             hold,
         })
+    }
+
+    /// Time for which the server holds it.
+    #[must_use]
+    pub fn held(&self) -> Duration {
+        Duration::from_micros(self.hold.into()).min(MOST_HOLD)
     }
 
     /// Remarks on its connection, with a blank in front.

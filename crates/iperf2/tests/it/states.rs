@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use netperf_iperf2::messages::{
-    BOUNCEBACK_LEN, Bounceback, ClientHeader, Datagram, DatagramLayout, ServerReport, WireTime,
-    fill_digits, stamp_bounceback,
+    BOUNCEBACK_LEN, Bounceback, ClientHeader, Datagram, DatagramLayout, MOST_HOLD, ServerReport,
+    WireTime, fill_digits, stamp_bounceback,
 };
 use netperf_iperf2::states::connection::{
     self, ConnectionEffect, ConnectionInput, ConnectionState, timed_header,
@@ -164,6 +164,15 @@ fn messages_of_request_and_response_are_returned_with_the_times_of_the_server() 
     };
     stamp_bounceback(&mut sent[..100], time(28), time(36));
     assert_eq!(sent[..100], returned[..100]);
+    let hold = |hold: u32| {
+        let message = Bounceback {
+            hold,
+            ..Bounceback::default()
+        };
+        message.held()
+    };
+    assert_eq!(hold(20_000), Duration::from_millis(20));
+    assert_eq!(hold(u32::MAX), MOST_HOLD);
     // A size that is not returned ends the connection.
     for size in [59_u32, (1 << 20) + 1, u32::MAX] {
         sent[4..8].copy_from_slice(&size.to_be_bytes());

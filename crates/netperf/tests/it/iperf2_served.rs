@@ -364,34 +364,37 @@ fn requests_are_returned_to_a_client_of_the_original() {
     let Some(stock) = stock() else { return };
     let scratch = Scratch::new();
     let own = link(&scratch);
-    for (options, remark) in [
-        (&[][..], " (bb w/quickack len/hold=100/0) ("),
-        (&["-l", "64K"], " (bb w/quickack len/hold=65536/0) ("),
+    for (options, size, remark) in [
+        (&[][..], 100, " (bb w/quickack len/hold=100/0) ("),
+        (
+            &["-l", "64K"],
+            65_536,
+            " (bb w/quickack len/hold=65536/0) (",
+        ),
         (
             &["--bounceback-hold", "1", "--bounceback-no-quickack"],
+            100,
             " (bb len/hold=100/1000) (",
         ),
         (
             &["--trip-times"],
+            100,
             " (bb w/quickack len/hold=100/0) (trip-times) (",
         ),
     ] {
         let served = Served::start(&own, &["-P", "1", "-f", "B"]);
-        let words = [&["--bounceback", "-t", "0.1", "-f", "B"], options].concat();
+        let words = [&["--bounceback", "-t", "1"], options].concat();
         let client = served.client(&stock, &words);
         assert_eq!(client.status.code(), Some(0), "{}", client.account());
         let finished = served.running.finish();
         let text = &finished.stdout;
         assert!(text.contains(remark), "{}", finished.account());
-        // Both ends count the same: a burst of ten requests and their answers, or several.
-        let row = client.stdout.lines().rfind(|line| line.contains("/sec "));
-        let row = row.unwrap_or_else(|| panic!("{}", client.account()));
-        let amount = row.split_whitespace().nth(4).unwrap_or_default();
-        assert!(
-            text.contains(&format!(" {amount} Bytes")),
-            "{}",
-            finished.account()
-        );
+        // Whole messages.
+        let row = text.lines().rfind(|line| line.contains(" 0.0000-"));
+        let amount = row.and_then(|row| row.split_whitespace().nth(4)?.parse::<u64>().ok());
+        let is_whole = |amount: u64| amount > 0 && amount % size == 0;
+        assert!(amount.is_some_and(is_whole), "{}", finished.account());
+        assert!(client.stdout.contains("BB cnt="), "{}", client.account());
     }
 }
 

@@ -53,7 +53,7 @@ impl ServedConnection<'_> {
         buf.resize(message.size, 0);
         let turn = |message_bytes: &mut [u8]| {
             let received = now();
-            hold(message.hold, stop);
+            hold(message.held(), stop);
             stamp_bounceback(message_bytes, received, now());
         };
         let limit = (first.len(), longest(&self.policy));
@@ -72,9 +72,9 @@ impl ServedConnection<'_> {
     }
 }
 
-/// Waits so many microseconds before the answer, or until the server is stopped.
-fn hold(micros: u32, stop: &AtomicBool) {
-    let until = clock::now().plus(Duration::from_micros(micros.into()));
+/// Waits so long before the answer, or until the server is stopped.
+fn hold(time: Duration, stop: &AtomicBool) {
+    let until = clock::now().plus(time);
     while !until.left().is_zero() && !stop.load(Ordering::Relaxed) {
         sleep(until.left().min(PATIENCE));
     }

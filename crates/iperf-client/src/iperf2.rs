@@ -87,14 +87,19 @@ pub fn run(mut args: Iperf2Args) -> ExitCode {
     };
     // Without a handler a signal ends the program without results.
     let _default = alarm::catch_signals();
+    let asked = args.plan.direction;
     let opened = open(&mut args.plan, &options, remote);
     let mut rows = ClientRows::new(&args);
     let client = match opened {
         Ok(client) => client.sending(inputs),
         Err(failure) => {
             rows.head(None, &args.host);
-            // The original continues and ends with success.
             complain(&failure);
+            if args.plan.direction != asked {
+                // Neither direction is measured.
+                return ExitCode::FAILURE;
+            }
+            // The original continues and ends with success.
             return ExitCode::SUCCESS;
         }
     };

@@ -1,6 +1,7 @@
 //! The client of iperf 2: against Debian's iperf 2.1.8 and against netserver, as `iperf` and with
 //! `--iperf2`.
 
+use std::net::TcpListener;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -160,6 +161,22 @@ fn a_port_in_use_leaves_the_direction_of_the_client_alone() {
         let refused = "listener bind failed: Address already in use\n";
         assert_eq!((rows_of(&done), &*done.stderr), (1, refused), "{done:?}");
     }
+}
+
+#[test]
+fn a_client_that_measures_neither_direction_fails() {
+    let link = Link::new();
+    let busy = TcpListener::bind(("0.0.0.0", 0)).expect("a listener");
+    let back = busy.local_addr().expect("an address").port().to_string();
+    let done = Invocation::new(&link.path())
+        .args(["-c", "127.0.0.1", "-p", &free_port().to_string()])
+        .args(["-d", "-L", &back])
+        .patience(Duration::from_secs(60))
+        .run()
+        .expect_exit(1);
+    let lines =
+        "listener bind failed: Address already in use\ntcp connect failed: Connection refused\n";
+    assert_eq!(done.stderr, lines);
 }
 
 #[test]

@@ -20,11 +20,7 @@ impl Comparison {
         let (a, b) = &self.names;
         let test = netperf_web::escape::line(&self.test);
         let mut text = format!("{test}: {a} (A) and {b} (B), {runs}\n\n");
-        let head = ["", "A", "B", "change", &self.interval_name(), "p", ""];
-        let head = head.map(str::to_owned).to_vec();
-        let rows = std::iter::once(head).chain(self.rows.iter().map(|row| row.cells().to_vec()));
-        let rows: Vec<Vec<String>> = rows.collect();
-        text.push_str(&aligned_within(&rows, &[1, 2, 3, 4, 5], width));
+        text.push_str(&self.table(width));
         text.push('\n');
         for sentence in self.verdict().lines() {
             let lines = wrapped(sentence, width.unwrap_or(usize::MAX));
@@ -32,6 +28,35 @@ impl Comparison {
             text.push('\n');
         }
         text
+    }
+
+    /// The table, without columns for which there is no space.
+    fn table(&self, width: Option<usize>) -> String {
+        /// The last columns, the interval and p, which the verdict needs and readers can do without.
+        const SPARE: [usize; 2] = [5, 4];
+        let head = ["", "A", "B", "change", &self.interval_name(), "p", ""];
+        let head = head.map(str::to_owned).to_vec();
+        let rows = std::iter::once(head).chain(self.rows.iter().map(|row| row.cells().to_vec()));
+        let rows: Vec<Vec<String>> = rows.collect();
+        let without = |left_out: &[usize]| {
+            let kept: Vec<usize> = (0..7).filter(|column| !left_out.contains(column)).collect();
+            let of_row = |row: &Vec<String>| -> Vec<String> {
+                kept.iter()
+                    .filter_map(|column| row.get(*column).cloned())
+                    .collect()
+            };
+            let rows: Vec<Vec<String>> = rows.iter().map(of_row).collect();
+            let numbers: Vec<usize> = (1..kept.len().saturating_sub(1)).collect();
+            aligned_within(&rows, &numbers, width)
+        };
+        let fits = |table: &String| {
+            let widest = table.lines().map(netperf_text::columns::width).max();
+            width.is_none_or(|width| widest <= Some(width))
+        };
+        let tables = (0..=SPARE.len()).map(|count| without(SPARE.get(..count).unwrap_or_default()));
+        let mut tables: Vec<String> = tables.collect();
+        let narrowest = tables.pop().unwrap_or_default();
+        tables.into_iter().find(fits).unwrap_or(narrowest)
     }
 
     /// The same as a table of Markdown.
@@ -189,4 +214,48 @@ pub enum Letters {
     Unicode,
     /// ASCII alone.
     Ascii,
+}
+
+#[cfg(test)]
+mod tests {
+    use netperf_stats::compare::Judgement;
+    use netperf_text::columns::width;
+
+    use super::*;
+    use crate::compare::{Set, Wish, compare};
+
+    #[test]
+    fn a_narrow_table_has_fewer_columns() {
+        let sample = include_bytes!("../../web/tests/samples/tcp_rr.json");
+        let run = |started| netperf_web::Record {
+            started: Some(started),
+            ..netperf_web::read("run.json", sample).unwrap()
+        };
+        let set = |name: &str, starts: [f64; 4]| Set {
+            name: name.to_owned(),
+            runs: starts.map(run).to_vec(),
+        };
+        let judgement = Judgement {
+            chance: Wish::CHANCE,
+            margin: Wish::MARGIN,
+        };
+        let design = Design::Paired;
+        let (a, b) = (
+            set("a", [1.0, 2.0, 3.0, 4.0]),
+            set("b", [5.0, 6.0, 7.0, 8.0]),
+        );
+        let compared = compare(&a, &b, Wish { design, judgement }).unwrap();
+        let head = |columns| {
+            let table = compared.table(columns);
+            let widest = table.lines().map(width).max();
+            assert!(
+                columns.is_none_or(|columns| widest <= Some(columns)),
+                "{table}"
+            );
+            table.lines().next().unwrap_or_default().trim().to_owned()
+        };
+        assert!(head(None).ends_with(" p"));
+        assert_eq!(head(Some(200)), head(None));
+        assert!(head(Some(76)).starts_with("A ") && !head(Some(76)).ends_with(" p"));
+    }
 }

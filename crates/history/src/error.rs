@@ -9,10 +9,10 @@ pub enum HistoryError {
     #[error("there is no history at {0}: netperf history add makes one")]
     Absent(String),
     /// The file or database is not a history.
-    #[error("{0} is not a history of netperf, or is damaged: give another file to --db")]
+    #[error("{0} is not a history of netperf, or is damaged: give another file")]
     Foreign(String),
     /// The place is a folder.
-    #[error("{0} is a folder: give a file in it to --db, such as {0}/history.sqlite")]
+    #[error("{0} is a folder: give a file in it, such as {0}/history.sqlite")]
     Folder(String),
     /// The file is damaged, with the reason.
     #[error(

@@ -306,7 +306,7 @@ impl CheckSummary {
             lines.push(("Change", format!("since {when}: {}", changes.join(", "))));
         }
         if let Some(error) = &self.error {
-            lines.push(("Cut short", escape::line(&error.message)));
+            lines.push(("Stopped", escape::line(&error.message)));
         }
         lines
     }

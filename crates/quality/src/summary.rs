@@ -525,6 +525,7 @@ fn verdict(phases: &[PhaseSummary]) -> PathVerdict {
     });
     let calls = calls.reduce(|one, other| (one.0.max(other.0), one.1.max(other.1)));
     PathVerdict {
+        lost_share: calls.map(|(_, lost)| lost),
         calls: calls
             .filter(|_| grade.is_some())
             .map(|(increase, lost)| CallsOutlook::of(increase, lost)),

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use netperf_text::unit::figure;
+
 use crate::grade::Grade;
 use crate::side::QueueSide;
 
@@ -19,13 +21,16 @@ pub enum CallsOutlook {
 }
 
 impl CallsOutlook {
+    /// The share of lost packets that a codec does not hide.
+    const HEARD: f64 = 0.01;
+
     /// From the 95th percentile of the increase of the round trip in seconds, and the share of lost
     /// probes: codecs hide a gap of some tens of milliseconds, and a loss of one in a hundred.
     #[must_use]
     pub fn of(increase: f64, lost: f64) -> Self {
         if increase >= 0.06 || lost >= 0.02 {
             Self::WillSuffer
-        } else if increase >= 0.03 || lost >= 0.01 {
+        } else if increase >= 0.03 || lost >= Self::HEARD {
             Self::MaySuffer
         } else {
             Self::Fine
@@ -52,6 +57,9 @@ pub struct PathVerdict {
     pub phases: Vec<PhaseVerdict>,
     /// The grade. Null if no phase filled the link.
     pub grade: Option<Grade>,
+    /// The largest share of probes that were lost beside a load, both ways together. Null if no phase
+    /// filled the link.
+    pub lost_share: Option<f64>,
     /// Expected quality of a call. Null without a grade.
     pub calls: Option<CallsOutlook>,
 }
@@ -131,6 +139,11 @@ impl PathVerdict {
         if let Some(grade) = &self.grade {
             sentences.push(format!("Grade {} ({}).", grade.letter, grade.table.name()));
         }
+        let heard = self.lost_share.filter(|lost| *lost >= CallsOutlook::HEARD);
+        if let Some(lost) = heard.filter(|_| self.calls.is_some()) {
+            let lost = figure(100.0 * lost);
+            sentences.push(format!("{lost} % of the probes beside the load were lost."));
+        }
         if let Some(calls) = self.calls {
             sentences.push(calls.words().to_owned());
         }
@@ -167,6 +180,7 @@ mod tests {
         ];
         let verdict = PathVerdict {
             grade: Grade::of(GradeTable::DslReports, &[("down", 0.0874)]),
+            lost_share: Some(0.0),
             calls: Some(CallsOutlook::of(0.098, 0.0)),
             phases,
         };
@@ -175,6 +189,14 @@ mod tests {
             "Downloads add 87 ms of delay; the queue is on the way down. Uploads add no delay. Grade C \
              (DSLReports). Calls will suffer."
         );
+        // What else makes calls suffer.
+        let verdict = PathVerdict {
+            lost_share: Some(0.022),
+            ..verdict
+        };
+        let end =
+            "(DSLReports). 2.20 % of the probes beside the load were lost. Calls will suffer.";
+        assert!(verdict.words().ends_with(end), "{}", verdict.words());
     }
 
     #[test]
@@ -184,6 +206,7 @@ mod tests {
         let verdict = PathVerdict {
             phases: vec![down],
             grade: None,
+            lost_share: None,
             calls: None,
         };
         assert_eq!(

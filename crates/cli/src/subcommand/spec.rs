@@ -150,8 +150,12 @@ impl<A: Default, C> SubcommandSpec<A, C> {
             Some(row) => format!("{} {}", self.program(), row.word),
             None => self.program(),
         };
+        let behind = match self.operands {
+            Operands::Line(_) => "; those of netperf go after --",
+            Operands::Nothing | Operands::Files | Operands::Verb => "",
+        };
         Usage::error(
-            format!("{line}\n`{program} --help` shows the options.\n"),
+            format!("{line}\n`{program} --help` shows the options{behind}.\n"),
             2,
         )
     }

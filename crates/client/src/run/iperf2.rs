@@ -29,7 +29,10 @@ fn incomplete(result: &Iperf2StreamResult, stopped: bool) -> Option<String> {
     let ends = [&result.sent, &result.received].into_iter().flatten();
     let is_cut = |end: TransferEnd| matches!(end, TransferEnd::Closed | TransferEnd::Stalled);
     if ends.map(|one| one.end).any(is_cut) && !stopped {
-        return Some("the server ended the test early, or took no data".to_owned());
+        return Some(
+            "the server ended the test early, or took no data: is it a server of iperf 2?"
+                .to_owned(),
+        );
     }
     let unreported = "no report arrived; is it a server for UDP (-u)?";
     let unreported = result.unreported.then(|| unreported.to_owned());

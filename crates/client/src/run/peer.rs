@@ -30,8 +30,12 @@ pub(super) const fn shape(format: &Format) -> Option<IperfShape> {
     }
 }
 
-/// What to do about a connection that was refused; nothing for other failures.
+/// What to do about a connection that was refused, or that a program ended which may be none of
+/// `server`; nothing for other failures.
 pub(super) fn not_there(failure: &str, server: &str) -> String {
+    if failure == "control socket has closed unexpectedly" {
+        return format!(": is it a server of {server}? With netserver no --{server} is needed");
+    }
     let refused = system_text(&io::Error::from_raw_os_error(CONNECTION_REFUSED));
     if failure.ends_with(&refused) {
         format!(

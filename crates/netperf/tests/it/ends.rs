@@ -267,3 +267,19 @@ fn a_closed_pipe_ends_a_run_as_sigpipe_does() {
         assert_eq!(finished.status.code(), Some(141), "{}", finished.account());
     }
 }
+
+#[test]
+fn netserver_in_place_of_a_server_of_iperf_is_asked_about() {
+    let server = ours!().serve();
+    for (words, said) in [
+        (
+            "--iperf3 -l 1",
+            "is it a server of iperf3? With netserver no --iperf3 is needed",
+        ),
+        ("--iperf2 -l 1", "is it a server of iperf 2?"),
+    ] {
+        let words = format!("-H 127.0.0.1 -p {} {words}", server.port());
+        let finished = netperf(&words).run().expect_exit(1);
+        assert!(finished.stderr.contains(said), "{}", finished.account());
+    }
+}

@@ -206,7 +206,7 @@ fn axis_name(plan: &Plan) -> &str {
 fn summary(plan: &Plan, points: &[Vec<String>], columns: &[SweepColumn]) -> Table {
     let mut head: Vec<&str> = plan.over.iter().map(|one| one.name.as_str()).collect();
     let texts = head.len();
-    head.extend(["result", "least", "greatest", "runs"]);
+    head.extend(["result", "min", "max", "runs"]);
     let times: Vec<&SweepColumn> = percentiles(columns)
         .into_iter()
         .map(|(_, _, column)| column)

@@ -124,13 +124,13 @@ impl CheckSummary {
     fn by_percentile(&self) -> Figure {
         let title = "Round trip by percentile";
         let head = [
-            "of",
+            "phase",
             "probes",
-            "least",
+            "min",
             "median",
             "95\u{a0}%",
             "99\u{a0}%",
-            "longest",
+            "max",
         ];
         let mut table = Table::new(title, 1, &head);
         let mut lines = Vec::new();

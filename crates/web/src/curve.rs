@@ -153,7 +153,7 @@ impl Curve {
     }
 
     fn table(&self, drawing: &Drawing) -> Table {
-        let head = ["of", &self.x_name, "median", "least", "greatest", "runs"];
+        let head = ["series", &self.x_name, "median", "min", "max", "runs"];
         let mut table = Table::new(&drawing.title, 1, &head);
         for line in &drawing.lines {
             for (place, spot) in self.places.iter().zip(&line.spots) {

@@ -68,7 +68,8 @@ impl TestRun<'_> {
             let answered = self.answered.as_secs_f64();
             let short = implausible::cut_short(plan, &iteration)
                 .or_else(|| implausible::begun_late(plan, &iteration, answered));
-            let claimed = implausible::claimed(&iteration, took).filter(|_| plan.peer.is_none());
+            let claimed =
+                implausible::claimed(plan, &iteration, took).filter(|_| plan.peer.is_none());
             warnings.extend(claimed);
             self.done.iterations.push(iteration);
             if discarded && !warnings.contains(&Warning::QueueDiscarded) {

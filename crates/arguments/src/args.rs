@@ -35,3 +35,11 @@ pub struct Args {
     /// Long options, without their dashes.
     pub named: Vec<String>,
 }
+
+impl Args {
+    /// Returns true if an option was given by its long name.
+    #[must_use]
+    pub fn is_named(&self, option: &str) -> bool {
+        self.named.iter().any(|name| name == option)
+    }
+}

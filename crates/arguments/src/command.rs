@@ -123,6 +123,12 @@ pub struct RunCommand {
 }
 
 impl RunCommand {
+    /// Returns true if an option was given by its long name.
+    #[must_use]
+    pub fn is_named(&self, option: &str) -> bool {
+        self.named.iter().any(|name| name == option)
+    }
+
     /// Returns true for a command line that netperf 2.7 can read, too: without long options, and
     /// with its own format.
     #[must_use]

@@ -42,7 +42,7 @@ pub(super) fn before(run: &mut RunCommand) -> Result<Vec<Warning>, Failure> {
         let is_script = ignored.contains(&lacking.options)
             || (lacking.options == ["recv-timeout"] && !plan.flow.counts_transactions())
             || (is_of_requests && sizes.iter().any(|size| lacking.options == size));
-        is_script && !lacking.options.iter().any(|option| is_named(run, option))
+        is_script && !lacking.options.iter().any(|option| run.is_named(option))
     };
     let unserved = run.unserved.iter().cloned();
     let (silent, lacking): (Vec<_>, Vec<_>) = unserved
@@ -163,15 +163,10 @@ fn judged(
         text,
     } in found
     {
-        if known && (options.is_empty() || options.iter().any(|option| is_named(run, option))) {
+        if known && (options.is_empty() || options.iter().any(|option| run.is_named(option))) {
             return Err(Failure::unsupported(text));
         }
         warnings.push(Warning::NotAsAsked(text));
     }
     Ok(warnings)
-}
-
-/// True if an option was given by its long name.
-fn is_named(run: &RunCommand, option: &str) -> bool {
-    run.named.iter().any(|name| name == option)
 }

@@ -21,8 +21,9 @@ const FRAGMENT_HEADER: u32 = 8;
 const LARGEST_V4: u32 = 65_535 - V4_HEADER - UDP_HEADER;
 const LARGEST_V6: u32 = 65_535 - UDP_HEADER;
 
-/// The largest size that is chosen, but for the tables of netperf 2.7: the usual receive buffer of 208 KiB holds three datagrams of the
-/// loopback interface's MTU, and drops others whenever the receiver waits for a CPU.
+/// The largest size that is chosen, but for the tables of netperf 2.7: the usual receive buffer of
+/// 208 KiB holds three datagrams of the loopback interface's MTU, and drops others whenever the
+/// receiver waits for a CPU.
 const MOST_CHOSEN: u32 = 16_384;
 
 /// Gives the datagrams of a test the largest size that fits the path's MTU, unless a size was asked
@@ -35,9 +36,8 @@ pub(super) fn fit(run: &mut RunCommand, hosts: &Hosts) {
         return;
     };
     let fits = largest_unfragmented(mtu, hosts);
-    let is_of_suites =
-        run.report.format == Format::Classic && run.named.iter().all(|name| name != "udp");
-    let size = if is_of_suites {
+    let is_table = run.report.format == Format::Classic && !run.is_named("udp");
+    let size = if is_table {
         fits
     } else {
         fits.min(MOST_CHOSEN)

@@ -93,7 +93,8 @@ impl InterimPrinter<'_> {
     /// half of the others.
     fn is_early(&mut self, now: Moment, interval: Duration, live: &Live) -> bool {
         self.begin_with(live);
-        let is_first = self.kept.iter().all(|one| one.iteration != self.iteration);
+        let last = self.kept.last();
+        let is_first = last.is_none_or(|last| last.iteration != self.iteration);
         let begun = live.begun().unwrap_or(now);
         let plan = &self.run.plan;
         plan.many.is_some() && plan.peer.is_none() && is_first && now.since(begun) < interval / 2

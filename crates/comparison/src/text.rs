@@ -49,14 +49,18 @@ impl Comparison {
             let numbers: Vec<usize> = (1..kept.len().saturating_sub(1)).collect();
             aligned_within(&rows, &numbers, width)
         };
-        let fits = |table: &String| {
+        let fits = |table: &str| {
             let widest = table.lines().map(netperf_text::columns::width).max();
             width.is_none_or(|width| widest <= Some(width))
         };
-        let tables = (0..=SPARE.len()).map(|count| without(SPARE.get(..count).unwrap_or_default()));
-        let mut tables: Vec<String> = tables.collect();
-        let narrowest = tables.pop().unwrap_or_default();
-        tables.into_iter().find(fits).unwrap_or(narrowest)
+        let mut table = without(&[]);
+        for count in 1..=SPARE.len() {
+            if fits(&table) {
+                break;
+            }
+            table = without(SPARE.get(..count).unwrap_or_default());
+        }
+        table
     }
 
     /// The same as a table of Markdown.

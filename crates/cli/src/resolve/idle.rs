@@ -22,10 +22,9 @@ pub(super) fn refuse(args: &Args, test: TestId, transport: TransportId) -> Resul
     let unit = typed.unit.local.is_some() || typed.unit.remote.is_some();
     // With the letter it goes on until a signal, as it ever did.
     let counts = !matches!(test, TestId::DgStream | TestId::DlclStream);
-    let is_named = |option: &str| args.named.iter().any(|name| name == option);
     let options = [
         (
-            is_named("iperf2") && is_named("iperf3"),
+            args.is_named("iperf2") && args.is_named("iperf3"),
             "--iperf2",
             "a server has one protocol: leave out either this option or --iperf3",
         ),
@@ -178,8 +177,7 @@ fn idle_letters(args: &Args, plan: &TestPlan) -> impl Iterator<Item = Substituti
     let unused = given.into_iter().filter(move |(option, _, is_given)| {
         let is_idle = option.iter().any(|option| {
             // The named option has its own line.
-            let is_named = args.named.iter().any(|name| name == option);
-            !is_named && !applies::matters(test, plan.flow, connected, option)
+            !args.is_named(option) && !applies::matters(test, plan.flow, connected, option)
         });
         *is_given && is_idle && test != TestId::Omni && test.moves_data()
     });

@@ -33,8 +33,8 @@ const ONE_OUTPUT: &str = "a test has one output: leave out all but one of --huma
 /// When another output is asked for as well.
 pub(super) fn for_a_person(args: &mut Args, test: TestId) -> Result<(), CliError> {
     let global = &args.global;
-    let is_named = |name: &str| args.named.iter().any(|one| one == name);
-    let chosen = |names: &[&'static str]| names.iter().find(|name| is_named(&name[2..])).copied();
+    let is_named = |option: &&&str| args.is_named(option.trim_start_matches('-'));
+    let chosen = |options: &[&'static str]| options.iter().find(is_named).copied();
     let mut chosen = OUTPUTS.iter().filter_map(|names| chosen(names));
     if let (Some(option), Some(_)) = (chosen.next(), chosen.next()) {
         return Err(CliError::OutOfPlace {
@@ -275,7 +275,7 @@ fn by_name(args: &Args) -> Option<&str> {
 /// Returns true for comma-separated values that are not asked for with the letter of netperf 2.7.
 fn is_csv_by_name(args: &Args) -> bool {
     let layout = args.test.output.as_ref().map(|output| output.layout);
-    layout == Some(OutputLayout::Csv) && args.named.iter().any(|name| name == "csv")
+    layout == Some(OutputLayout::Csv) && args.is_named("csv")
 }
 
 /// Refuses a name in a list that no selector has.

@@ -68,7 +68,7 @@ pub(super) fn data_port(
 ) -> Result<(), Failure> {
     let (plan, asked) = (&run.plan, hosts.remote.port);
     let is_number = plan.remote_data.port.parse::<u16>().is_ok();
-    if is_number && !run.named.iter().any(|name| name == "data-port") {
+    if is_number && !run.is_named("data-port") {
         return Ok(());
     }
     let elsewhere = agreement.token.is_some() || !plan.transport.is_inet();

@@ -142,57 +142,43 @@ fn datagrams_that_the_receiver_has_no_space_for_are_counted_at_its_socket() {
     assert!(dropped >= lost, "{document}");
 }
 
-#[test]
-fn a_time_without_arrivals_has_a_warning() {
+/// A run whose netserver is stopped for 0.9 s once netperf has printed this.
+fn with_a_stop(words: &str, sign: &str) -> Finished {
     let server = ours!().serve();
-    let mut running = ours!()
-        .client_of(&server)
-        .args("--json-stream --udp --rate 500pps --time 3 -D 0.1".split(' '))
-        .spawn();
-    assert!(running.prints("\"event\":\"interim\"", Duration::from_secs(20)));
+    let mut running = ours!().client_of(&server).args(words.split(' ')).spawn();
+    assert!(running.prints(sign, Duration::from_secs(20)));
     server.signal_sessions("STOP");
     std::thread::sleep(Duration::from_millis(900));
     server.signal_sessions("CONT");
-    let finished = running.finish().expect_exit(0);
+    running.finish().expect_exit(0)
+}
+
+/// The document of a run that prints events and has a stop.
+fn document_with_a_stop(words: &str) -> Value {
+    let words = format!("--json-stream --udp --time 3 -D 0.1 {words}");
+    let finished = with_a_stop(&words, "\"event\":\"interim\"");
     let last = finished.stdout.lines().last().unwrap_or_default();
-    let document: Value = serde_json::from_str(last).expect("JSON");
-    assert!(
-        codes(&document["document"]).contains(&"stalled"),
-        "{document}"
-    );
+    let event: Value = serde_json::from_str(last).expect("JSON");
+    event["document"].clone()
+}
+
+#[test]
+fn a_time_without_arrivals_has_a_warning() {
+    let document = document_with_a_stop("--rate 500pps");
+    assert!(codes(&document).contains(&"stalled"), "{document}");
 }
 
 #[test]
 fn datagrams_that_only_waited_for_a_stopped_netserver_are_no_stall() {
-    let server = ours!().serve();
-    let mut running = ours!()
-        .client_of(&server)
-        .args("--json-stream --udp --rate 50pps --time 3 -D 0.1 -- -m 100".split(' '))
-        .spawn();
-    assert!(running.prints("\"event\":\"interim\"", Duration::from_secs(20)));
-    server.signal_sessions("STOP");
-    std::thread::sleep(Duration::from_millis(900));
-    server.signal_sessions("CONT");
-    let finished = running.finish().expect_exit(0);
-    let last = finished.stdout.lines().last().unwrap_or_default();
-    let document: Value = serde_json::from_str(last).expect("JSON");
-    let document = &document["document"];
+    let document = document_with_a_stop("--rate 50pps -- -m 100");
     assert_eq!(document["iterations"][0]["remote"]["datagrams"]["lost"], 0);
-    assert!(!codes(document).contains(&"stalled"), "{document}");
+    assert!(!codes(&document).contains(&"stalled"), "{document}");
 }
 
 #[test]
 fn a_time_without_arrivals_has_a_warning_in_a_classic_run() {
-    let server = ours!().serve();
-    let mut running = ours!()
-        .client_of(&server)
-        .args("-t UDP_STREAM -l 3 -b 10 -w 1 -D 0.2 -- -m 1000".split(' '))
-        .spawn();
-    assert!(running.prints("Interim result", Duration::from_secs(20)));
-    server.signal_sessions("STOP");
-    std::thread::sleep(Duration::from_millis(900));
-    server.signal_sessions("CONT");
-    let finished = running.finish().expect_exit(0);
+    let words = "-t UDP_STREAM -l 3 -b 10 -w 1 -D 0.2 -- -m 1000";
+    let finished = with_a_stop(words, "Interim result");
     let said = "nothing arrived at netserver for";
     assert!(finished.stderr.contains(said), "{}", finished.account());
 }

@@ -237,7 +237,7 @@ mod tests {
             assert!(error.to_string().starts_with(&begin), "{error}");
             assert_eq!(error.exit(), 2);
         }
-        // Where 0 has a meaning.
+        // Settings for which 0 is valid.
         let (_, faults) = read("drain = 0\ncontrol-keepalive = 0\n");
         assert_eq!(faults, Vec::<String>::new());
     }

@@ -354,7 +354,7 @@ pub(crate) fn netserver(
     if let Some(path) = &args.check_config {
         return Ok(ServerCommand::Usage(checked(program, path, read_file)));
     }
-    // What the file says alone. The command line may add what is missing.
+    // An error of the file's settings alone: the command line may add the missing ones.
     let mut in_file = None;
     let args = match &args.config {
         None => args,

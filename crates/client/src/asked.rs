@@ -27,10 +27,10 @@ pub(super) fn before(run: &mut RunCommand) -> Result<Vec<Warning>, Failure> {
         .collect();
     unmet.extend(left_out(&run.report.format).map(Warning::NotAsAsked));
     unmet.extend(judged(run, in_force::unit(plan, run.report.unit))?);
-    // Scripts that read standard error give the letter -G to tests of every transport, try -e with
-    // the default test (I18 and I22 in docs/consumers.md), give sizes of sends to TCP_CRR, the
-    // number of CPUs to every test, and a confidence to those of Unix-domain sockets (I38): only the
-    // document has those.
+    // Only the document has these: scripts read standard error, and give the letter -G to tests of
+    // every transport and -e to the default test (I18 and I22 in docs/consumers.md). They also give
+    // sizes of sends to TCP_CRR, the number of CPUs to every test, and a confidence to tests of
+    // Unix-domain sockets (I38).
     let accepted = |lacking: &Substitution| {
         let sizes = [["send-size"], ["recv-size"]];
         let is_of_requests = plan.flow.connects || plan.flow.counts_transactions();

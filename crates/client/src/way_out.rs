@@ -25,7 +25,7 @@ pub(super) enum Step {
 pub(super) struct FailedConnect {
     /// The operation, the address, the system's words.
     pub(super) what: String,
-    /// What to do, behind a colon; empty when that is not known.
+    /// The remedy, after a colon; empty if none is known.
     pub(super) way_out: &'static str,
 }
 

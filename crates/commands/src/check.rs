@@ -171,7 +171,7 @@ impl PathCheck<'_> {
         files::apart::<&Path>(&outputs, &[]).map_err(wrong)?;
         let mut outputs = outputs.into_iter().flatten();
         outputs.try_for_each(files::expect_place).map_err(wrong)?;
-        // Without a place of its own a check goes on without a history.
+        // Only a history that the user names must open: without --db a check runs without one.
         if let (Some(place), false) = (&args.place, args.forget) {
             store::open(Some(place), true).map_err(|error| failure(INVALID, error))?;
         }

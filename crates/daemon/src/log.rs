@@ -112,8 +112,8 @@ impl ServerLog {
         })
     }
 
-    /// Writes every event to a new file of debug output, as `-d` asks for, unless the log has a
-    /// file or a level of its own. A host without a folder for it has none.
+    /// Writes every event to a new file of debug output, as `-d` asks for, unless the command
+    /// line names a file or a level of the log. Without a writable folder there is no such file.
     pub fn with_debug_output(mut self, args: &ServerArgs) -> Self {
         if args.debug == 0 || self.file.is_some() || args.operations.log_level.is_some() {
             return self;

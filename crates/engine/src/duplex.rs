@@ -88,8 +88,8 @@ struct Receiving<'a> {
     /// period.
     cut_by: Option<BorrowedFd<'a>>,
     at_end: Option<(Moment, Tally)>,
-    /// What arrives after a signal of the user does not count: the other end sends datagrams until
-    /// it hears of the signal.
+    /// Data that arrives after a signal of the user does not count: the other end sends datagrams
+    /// until it learns of the signal.
     cuts_at_stop: bool,
     at_stop: Option<Tally>,
     begun: Moment,

@@ -36,8 +36,8 @@ pub(crate) fn drain_within(received: u64, time: Duration) -> Duration {
     }
 }
 
-/// The same where a session of netserver sends over connections of its own: it goes on until they are
-/// closed, and the user who has ended the run waits.
+/// The same for a netserver session with separate sending connections: it sends until they are
+/// closed, while the user who has ended the run waits.
 pub(crate) fn drain_apart_within(received: u64, time: Duration) -> Duration {
     impatient(drain_within(received, time), DRAIN)
 }

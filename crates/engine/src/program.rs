@@ -1,5 +1,5 @@
-//! The program that an end is part of, as a type: netserver contains the loops of its own end
-//! alone. netperf contains those of both ends, each once: without `-H` it is netserver, too.
+//! The program that an end is part of, as a type: netserver contains only the loops of its end.
+//! netperf contains those of both ends, each once: without `-H` it is netserver, too.
 
 use std::fmt;
 

@@ -589,7 +589,7 @@ impl Test<'_> {
             let (totals, infos) = self.totals.as_ref()?;
             let peer = self.peer.as_deref()?;
             let why = claims::contradiction(&self.parameters, infos, totals, peer)?;
-            // What cannot be is not shown.
+            // Impossible results are not shown.
             self.peer = None;
             Some(why)
         });

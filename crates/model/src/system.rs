@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io;
 
-/// What Rust puts in front of the number that it appends to the system's text.
+/// Text before the error number that Rust appends to the system's text.
 const NUMBER: &str = " (os error ";
 
 /// The system's text for an error, without the number that Rust appends.

@@ -43,7 +43,7 @@ impl SessionSettings {
             file.write_all(key.secret.to_hex().as_bytes())?;
             file.write_all(b"\n")?;
         }
-        // What is no secret is written at once.
+        // Settings without secrets are written at once.
         let mut rest = vec![END];
         if let Some(phrase) = &self.passphrase {
             file.write_all(&[END, b'='])?;

@@ -189,7 +189,7 @@ mod tests {
             "Downloads add 87 ms of delay; the queue is on the way down. Uploads add no delay. Grade C \
              (DSLReports). Calls will suffer."
         );
-        // What else makes calls suffer.
+        // Another cause of poor calls: loss.
         let verdict = PathVerdict {
             lost_share: Some(0.022),
             ..verdict

@@ -203,12 +203,12 @@ fn tell_ports_of_iperf(args: &ServerArgs, of_iperf3: &[Socket], of_iperf2: &[Soc
     }
 }
 
-/// Checks that no port of netserver is given for two of its own purposes.
+/// Checks that each port is given for one purpose only.
 fn different_ports(args: &ServerArgs) -> Result<(), Failure> {
     let number = |text: &str| text.parse().ok().filter(|port: &u16| *port > 0);
     let metrics = args.operations.metrics.as_deref();
     let metrics = metrics.and_then(metrics_server::address);
-    // At an address of its own it may have the same port.
+    // With -L, the address of --metrics may differ from that of -p: the same port is permitted.
     let metrics = metrics.filter(|_| args.listen.host.is_none());
     let ports = [
         ("-p", number(args.port())),
@@ -376,7 +376,7 @@ fn at_one_port(addresses: Vec<SocketAddr>, option: &str) -> (Vec<Socket>, Vec<St
     }))
 }
 
-/// What helps against a port that cannot be had, if anything does.
+/// Remedy for a port that cannot be opened; empty if none is known.
 fn way_out(error: &io::Error, option: &str) -> String {
     let kind = error.kind();
     if kind == io::ErrorKind::AddrInUse {

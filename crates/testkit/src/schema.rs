@@ -152,7 +152,7 @@ impl Schema {
     }
 }
 
-/// What is done about a fault, which is put into words only where they are wanted.
+/// Receiver of a fault. It calls the closure only if it needs the text.
 type Note<'a> = &'a mut dyn FnMut(&dyn Fn() -> String);
 
 /// Place of a value in its document.

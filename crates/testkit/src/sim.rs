@@ -131,8 +131,8 @@ impl Simulation {
         Self::of_hosts(link, hosts)
     }
 
-    /// Servers, each with a client of its own that starts after a second: one simulation takes a
-    /// third of the processor time of many. A client's word `server` is the server of its pair.
+    /// Pairs of a server and a client that starts after a second. One simulation takes a third of the
+    /// processor time of many. A client's word `server` means the server of its pair.
     pub fn of_pairs(link: SimLink, pairs: Vec<(SimProcess, SimProcess)>) -> Self {
         let hosts = pairs.into_iter().enumerate().flat_map(|(index, pair)| {
             let (server, mut client) = pair;
@@ -226,7 +226,7 @@ impl SimHost {
         }
     }
 
-    /// Numbers and names of its own processes, in the order of their starts.
+    /// Numbers and names of the host's processes, in the order of their starts.
     fn stems(&self, output: &Path) -> Vec<(u32, String)> {
         let folder = output.join("hosts").join(&self.name);
         let entries = std::fs::read_dir(folder).expect("the folder of a host");

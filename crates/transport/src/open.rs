@@ -2,7 +2,7 @@
 //!
 //! [`choose`] maps a job to a [`DataPath`]. [`stream`], [`aimed`] and [`answering`] map the path, the
 //! job and the way of waiting to the type of an endpoint, and pass a maker of such endpoints to a
-//! visitor: loops stay generic over the endpoint, whether they move one flow or many. [`PathDirection`]
+//! visitor. Loops thus stay generic over the endpoint, for one flow and for many. [`PathDirection`]
 //! does the same for bulk data both ways, and [`transfer`] for iperf.
 
 mod opening;

@@ -11,7 +11,7 @@ use super::template::{has_words, is_phrase, variable};
 use super::text::{TextReader, name_of};
 use super::walk::SourceWalk;
 
-/// How a message is shown.
+/// The kind of a message: its effect, or its place on the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum MessageKind {
     /// A failure ends the program.
@@ -179,7 +179,7 @@ impl<'s> MessageFinder<'_, 's> {
         }));
     }
 
-    /// Adds texts that have words of their own.
+    /// Adds the texts that contain fixed words.
     fn add_known(
         &mut self,
         kind: MessageKind,

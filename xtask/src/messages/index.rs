@@ -348,7 +348,7 @@ fn above<'i, 's>(found: &[PlacedFunction<'i, 's>], path: &str) -> Option<PlacedF
     }
 }
 
-/// That, or else the only one in the crate, or at all.
+/// The result of [`above`], or else the only candidate in the crate or the workspace.
 fn nearest<'i, 's>(found: &[PlacedFunction<'i, 's>], path: &str) -> Option<PlacedFunction<'i, 's>> {
     let near = found
         .iter()

@@ -1,5 +1,5 @@
-//! What the sources do not say of messages: the programs that show them, and the exit statuses of
-//! error types. Entries that are missing here, and those of nothing, are errors.
+//! Facts about messages that the sources lack: the programs that show them, and the exit statuses of
+//! error types. A missing entry and an entry without a message are errors.
 
 /// A section of the page.
 pub(super) struct MessageSection {
@@ -280,7 +280,7 @@ pub(super) const WARNINGS: &[(&str, bool)] = &[
     ("Unheard", true),
 ];
 
-/// What a function prints on standard error itself.
+/// Use of the lines that a function itself prints on standard error.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineUse {
     /// Warnings, beside a result.

@@ -537,7 +537,7 @@ fn named<'a>(values: &'a [Expr], name: &str) -> Option<&'a Expr> {
     })
 }
 
-/// Returns true for the value of a constant that has a text of its own.
+/// Returns true for a value that is a literal or a macro call.
 fn is_plain(value: &Expr) -> bool {
     let Expr::Lit(literal) = value else {
         return matches!(value, Expr::Macro(_));

@@ -120,7 +120,7 @@ pub(super) fn stalled(
     if !datagrams || plan.flow.counts_transactions() {
         return None;
     }
-    // What only waited in a queue has arrived: no figure is lower for it.
+    // Without loss, delayed data has arrived in the end: no result is lower.
     if !runs.iter().any(lost_some) {
         return None;
     }

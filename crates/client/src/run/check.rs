@@ -18,7 +18,7 @@ pub(super) fn can_be(plan: &TestPlan) -> Result<(), Failure> {
             Err(error) if failure::is_missing(error.raw_os_error().unwrap_or(0)) => {
                 return Err(failure::no_interface(&system_text(&error)));
             }
-            // Where interfaces have no numbers, the socket knows their names.
+            // On systems without interface numbers, the socket checks the name.
             Ok(_) | Err(_) => {}
         }
     }

@@ -30,8 +30,8 @@ pub(super) const fn shape(format: &Format) -> Option<IperfShape> {
     }
 }
 
-/// What to do about a connection that was refused, or that a program ended which may be none of
-/// `server`; nothing for other failures.
+/// Remedy for a refused connection, or one closed by a program that may not be a `server`; empty for
+/// other failures.
 pub(super) fn not_there(failure: &str, server: &str) -> String {
     if failure == "control socket has closed unexpectedly" {
         return format!(": is it a server of {server}? With netserver no --{server} is needed");

@@ -39,12 +39,13 @@ const QUEUES: Duration = Duration::from_secs(3);
 /// Longest wait for one session's answer before another session is asked.
 const IN_TURN: Duration = Duration::from_secs(1);
 
-/// Waits until netserver's answer has come, for a while; whoever reads it has the deadline.
+/// Waits for netserver's answer, at most [`IN_TURN`]; the read of the answer has the deadline.
 fn await_answer(talk: &Conversation<'_, ControlLink>) {
     let until = clock::now().plus(IN_TURN);
     let goes_on = || !alarm::stopped_by_user() && !until.left().is_zero();
     while goes_on() && !ready(talk.link().fd(), Interest::Read, until.left()).unwrap_or(true) {}
 }
+
 /// Time limit for closing the control connection.
 pub(crate) const LEAVE: Duration = Duration::from_secs(2);
 

@@ -282,7 +282,7 @@ fn netperf_stages<'a>(job: &EndJob, flows: &EndFlows, live: &'a Live) -> StagePl
     let both = goes_on(job);
     // A sender that is no netserver goes on: closing the connection stops it.
     let stops = job.only_receives() && !job.has_peer;
-    // What netperf has sent over connections of its own arrives, too.
+    // Data in flight on netperf's sending connections arrives, too.
     let drains = job.duplex.is_some() && job.transport.is_connected();
     let by_user = match (drains, stops) {
         (true, _) => AT_MOST,

@@ -100,7 +100,7 @@ pub(super) struct WorkerState<'a, R> {
     /// Data that arrives after the end of the time counts only if all of it arrives within the
     /// grace period.
     pub(super) cuts: bool,
-    /// What arrives after a signal of the user does not count.
+    /// Data that arrives after a signal of the user does not count.
     pub(super) cuts_at_stop: bool,
     /// Counts at the end of the time.
     at_end: Option<(Moment, Tally)>,

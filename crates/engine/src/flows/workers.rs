@@ -95,7 +95,7 @@ pub(super) struct WorkerSetup<'a> {
     pub(super) patience: Option<Duration>,
     /// Data that arrives after the end of the time may not count.
     pub(super) cuts: bool,
-    /// What arrives after a signal of the user does not count.
+    /// Data that arrives after a signal of the user does not count.
     pub(super) cuts_at_stop: bool,
     /// This end, which only receives, may stop the sender.
     pub(super) tells: bool,

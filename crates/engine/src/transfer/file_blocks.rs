@@ -25,7 +25,7 @@ impl<R: Read> FileBlocks<R> {
         }
     }
 
-    /// What is read.
+    /// The source of the blocks.
     pub const fn source_mut(&mut self) -> &mut R {
         &mut self.source
     }

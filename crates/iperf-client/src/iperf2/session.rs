@@ -107,7 +107,7 @@ pub struct Iperf2Stream {
     pub connect_time: Duration,
     /// State of a TCP connection when it was opened.
     pub tcp: Option<tcp::TcpInfo>,
-    /// What it sends instead of digits.
+    /// File whose data it sends instead of digits.
     pub input: Option<File>,
     /// Counts of sent data.
     pub sent: Arc<ShownCounts>,

@@ -1,4 +1,4 @@
-//! What a test of a client has measured.
+//! Result of a client's test.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ pub struct Tested {
     pub totals: Option<Totals>,
     /// Results of the server.
     pub peer: Option<Box<Results>>,
-    /// What was left out of these.
+    /// Warning about values that are left out of these results.
     pub warning: Option<String>,
     /// Text of a failure.
     pub error: Option<String>,

@@ -1,4 +1,4 @@
-//! What a client proves to a server with users: name, password and time, in a token that is
+//! Token with which a client authenticates to a server with users: name, password and time,
 //! encrypted with the server's RSA key.
 
 use base64::Engine as _;

@@ -39,8 +39,8 @@ fn phase<'a>(summary: &'a Value, name: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("{name} is not in {summary}"))
 }
 
-/// Returns true if a probe was sent while the phase had its load: the programs of a phase begin
-/// apart on a busy host, and a load of 0.3 s may be over before the probes begin, or after they end.
+/// Returns true if a probe was sent while the phase had its load. On a busy host the programs of a
+/// phase do not start together: a load of 0.3 s may end before the first probe or begin after the last.
 fn has_probes(latency: &Value) -> bool {
     latency["round_trip"]["count"].as_u64() > Some(0)
 }
@@ -343,7 +343,7 @@ fn a_host_without_netserver_fails_as_netperf_does_and_wrong_words_are_named() {
         (&["127.0.0.1", "--export", "csv:x"], "--export"),
         (&["127.0.0.1", "--", "--time", "5"], "--time"),
         (&["127.0.0.1", "--", "--udp"], "-- --udp: "),
-        // What would fail behind the measurement.
+        // Errors that would otherwise appear after the measurement.
         (&["127.0.0.1", "--page", "."], ".: is a folder"),
         (
             &["127.0.0.1", "--page", "none/x.html"],

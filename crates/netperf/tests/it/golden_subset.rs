@@ -155,7 +155,7 @@ impl Transcript {
         global.into_iter().any(|word| word.starts_with("-D"))
     }
 
-    /// What this host lacks for it; `allowed` are the algorithms of congestion control that users may
+    /// Requirement that this host does not meet; `allowed` are the congestion controls that users may
     /// choose.
     fn lacks(&self, allowed: &str) -> Option<&'static str> {
         let mut own = self.argv.iter().skip_while(|word| *word != "--");

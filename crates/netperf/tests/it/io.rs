@@ -329,7 +329,7 @@ fn io_refuses_tests_without_a_place_for_it_with_the_reason() {
 #[test]
 fn an_interface_that_is_not_there_is_refused_by_the_end_that_lacks_it() {
     let server = ours!().serve();
-    // Where netserver would have to refuse, too, the nearer reason is told.
+    // If both hosts lack it, the message names netperf's host.
     for name in ["no-such-device,", "no-such-device"] {
         let here = run(&server, &["--bind-device", name]).expect_exit(3);
         assert!(

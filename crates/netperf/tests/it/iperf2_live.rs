@@ -223,8 +223,8 @@ fn counts_agree_for_each_protocol_family_direction_and_number_of_streams() {
 }
 
 // Tolerance: of the cells in which the original has several streams or both directions, one in
-// four may fail. It loses streams that begin together now and then, also between two of its own
-// ends, and sometimes does not end.
+// four may fail. It sometimes loses streams that begin together, also between its client and its
+// server, and sometimes does not end.
 #[test]
 #[ignore = "nightly: 112 cells, most of them with the original, which loses parallel streams"]
 fn counts_agree_for_all_combinations_of_protocol_family_direction_and_streams() {

@@ -9,7 +9,7 @@ use netperf_testkit::{
 
 use super::iperf2_served::{PATIENCE, Served, link, stock, with_part_of};
 
-/// How fast a test goes.
+/// Pace of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RestPace {
     /// A test ends half an interval from the next one, so that a busy machine changes no number of

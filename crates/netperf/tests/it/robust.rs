@@ -227,7 +227,7 @@ fn gave_up(finished: &Finished, within: Duration) {
 mod cables {
     use super::*;
 
-    /// How long netperf waits for a peer that is silent at the end of a test.
+    /// Seconds for which netperf waits for a peer that is silent at the end of a test.
     const PATIENCE: u64 = 30;
 
     // Tolerance: 3 s for starting and connecting beside each other, and for answers behind a full queue

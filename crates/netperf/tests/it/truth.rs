@@ -9,10 +9,10 @@
 //! 3. calls [`check`] for each figure, with the claim in one plain sentence, the truth, the
 //!    figure and a [`Tolerance`], whose reason a comment states.
 //!
-//! Names of tests end in `_netns` where they create networks. A test that takes more than some
-//! 10 seconds, that repeats a measurement often, or that judges a rate or a time has the attribute
-//! `#[ignore = "nightly: REASON"]`; one that keeps the processors busy, or that fails where it gets
-//! none, also takes `machine::whole()`. No measurement is repeated because it failed. The other
+//! Names of tests end in `_netns` where they create networks. A test has the attribute
+//! `#[ignore = "nightly: REASON"]` if it takes more than some 10 seconds, repeats a measurement
+//! often, or judges a rate or a time. One that keeps the processors busy, or fails without them,
+//! also takes `machine::whole()`. No measurement is repeated because it failed. The other
 //! tests run at the same time, and the machine may be loaded: their truth is a count of the kernel.
 
 pub(crate) mod campaigns;

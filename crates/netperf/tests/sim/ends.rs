@@ -122,7 +122,7 @@ fn a_signal_before_anything_arrived_leaves_no_figure_and_blames_no_firewall() {
     }
 }
 
-/// What one direction of the link carries at most, 10^6 bits/s.
+/// Capacity of each direction of the link, 10^6 bits/s.
 const LINK: f64 = 10.0;
 
 /// The document of a run over it, and its account. A signal ends the run.
@@ -227,7 +227,7 @@ fn a_signal_leaves_no_throughput_above_the_rate_of_the_link() {
             2.6,
         ),
         (&format!("TCP_STREAM {both}"), 2.0, 0.0, 2.6),
-        // What arrived may be unknown.
+        // The amount that arrived may be unknown.
         (&format!("TCP_STREAM {both} --flows 3"), 2.0, 0.0, 2.6),
     ] {
         let (document, account) = document(test, Some(signal));
@@ -236,7 +236,7 @@ fn a_signal_leaves_no_throughput_above_the_rate_of_the_link() {
             continue;
         };
         let seconds = result["elapsed_seconds"].as_f64().expect("a time");
-        // What its sockets hold at the end of its time is sent and arrives, too.
+        // Data in netperf's sockets at the end of its time is sent and arrives, too.
         let buffer = &document["iterations"][0]["local"]["final_send_buffer_bytes"];
         let held = sockets * buffer.as_f64().expect("a buffer") * 8.0 / 1e6;
         let most = directions * LINK + held / seconds;

@@ -42,7 +42,7 @@ fn program(is_ours: bool, name: &str) -> PathBuf {
 /// Programs at the ends, and the words of the server and of the client.
 type Pair<'w> = (Ends, &'w str, String);
 
-/// Runs clients, each against a server of its own; what each client printed.
+/// Runs pairs of a client and a server; returns the output of each client.
 fn run(names: [&str; 2], pairs: &[Pair<'_>]) -> Vec<SimFinished> {
     let processes = pairs.iter().map(|(ends, server_words, client_words)| {
         let server = program(*ends != OurClient, names[0]);

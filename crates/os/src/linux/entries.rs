@@ -1,5 +1,5 @@
-//! Calls by every entry that the kernel has for them, with which a test of the sandbox tries what a
-//! session may not do: by number, by the numbers before openat(2), by those of x32, by a ring
+//! Calls by every entry of the kernel, for a test of the sandbox that tries forbidden acts. The
+//! entries: by number, by the numbers before openat(2), by those of x32, by a ring
 //! ([`Uring::make`]), and by the entry for programs of 32 bits.
 //!
 //! [`Uring::make`]: crate::uring::Uring::make

@@ -213,7 +213,7 @@ impl OpenSsl {
         // SAFETY: pointer and length describe `pem`, which outlives the object. It is only read.
         let memory = unsafe { (self.0.memory_new)(pem.as_ptr().cast(), length) };
         let memory = LibraryObject::new(memory, self.0.memory_free).ok_or(RsaError::NoKey)?;
-        // With this in place of a callback, the library asks nobody for a passphrase.
+        // With this in place of a callback, the library never prompts for a passphrase.
         let passphrase = CString::default();
         // SAFETY: the object is valid, null is permitted for the key and the callback, and then the
         // last argument is a passphrase that ends with a NUL.

@@ -21,10 +21,10 @@ pub struct DatagramTimes {
     pub each: Vec<DatagramTime>,
 }
 
-/// A request and its response: its number; nanoseconds at which netperf sent the request, its kernel
-/// passed it to the device, netserver's kernel received it, netserver sent the response, its kernel
-/// passed that to the device, and netperf's kernel received it; and the types of service with which
-/// request and response arrived. Null for what did not arrive, and if unknown.
+/// A request and its response. First its number. Then six times in nanoseconds: netperf sent the
+/// request, its kernel passed it to the device, netserver's kernel received it; netserver sent the
+/// response, its kernel passed it to the device, netperf's kernel received it. Last the types of
+/// service with which request and response arrived. Null if it did not arrive or is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename = "datagram_time")]

@@ -1,10 +1,9 @@
 //! Captured output of the original, printed again from the figures in it.
 //!
-//! For each transcript the command line becomes a plan as in the programs, the
-//! figures are read out of the printed text, an outcome is built that holds
-//! them, and banner and report of that outcome must give the text back byte for
-//! byte. Titles, widths, blanks and settings are all checked; measured figures
-//! are free.
+//! For each transcript the command line becomes a plan as in the programs. An
+//! outcome is built from the values in the printed text. Banner and report of
+//! that outcome must equal the text byte for byte. Titles, widths, blanks and
+//! settings are all checked; measured values are free.
 //!
 //! Parts that we print otherwise, on purpose, are listed in [`exclusions`], and
 //! every entry must still be needed; transcripts that hold no report are in

@@ -173,7 +173,7 @@ fn run(asked: &Socket, accounts: &Iperf3Accounts) -> io::Result<()> {
     }
 }
 
-/// What the process knows.
+/// Knowledge of the process that checks users.
 struct Judge {
     library: OpenSsl,
     key: RsaKey,

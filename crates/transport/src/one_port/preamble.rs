@@ -7,8 +7,8 @@ use netperf_model::Token;
 pub const PREAMBLE: usize = 32;
 
 /// First bytes of every preamble. No control message begins like this: its first byte belongs
-/// to the number of a request and is 0 or 255, or, from a peer that does not swap bytes, is the
-/// low byte of a request number, none of which equals this one.
+/// to the number of a request and is 0 or 255. From a peer that does not swap bytes, it is the
+/// low byte of a request number, and no request number has this low byte.
 const MARK: [u8; 7] = [0xb5, 0x6e, 0x70, 0x00, 0xc7, 0x72, 0x73];
 
 /// Kind of a preamble.

@@ -260,8 +260,8 @@ impl Line {
         }
     }
 
-    /// A mark on the axis for the events of each interval; those of intervals that have no room
-    /// beside one another share one.
+    /// Marks on the axis for the events of each interval. Intervals that are too close to each other
+    /// share one mark.
     fn events(&self, scene: &mut Scene, frame: &PlotFrame) {
         let ink = Ink::Series(self.colour);
         let mut all = self.notes.events.iter().copied().peekable();

@@ -138,9 +138,9 @@ fn bound(
 }
 
 impl BackListener {
-    /// Opens the listener or datagram socket. A port for datagrams that is in use, and that nobody
-    /// has chosen, is replaced by a free one: the header names it to the server. The original shares
-    /// the port, and where the server has it, the client receives what it sends itself.
+    /// Opens the listener or datagram socket. If the default port for datagrams is in use, the
+    /// client takes a free one and names it to the server in the header. The original shares the
+    /// port; if the server has it, the original client receives its own datagrams.
     ///
     /// # Errors
     /// Whatever bind(2) or listen(2) reports.

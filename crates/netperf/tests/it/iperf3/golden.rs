@@ -10,8 +10,7 @@ use super::shape::paths;
 use super::*;
 use crate::iperf2_golden::expect_no_difference;
 
-/// Lines that are not compared: `server_output_text` has the ports of its own run; rows of a
-/// server that had received nothing when the test ended.
+/// The lines of [`lines`] without commas at the ends of words.
 fn comparable(text: &str) -> Vec<String> {
     let words = |line: &String| {
         let words: Vec<&str> = line

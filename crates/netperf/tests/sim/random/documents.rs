@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(40);
 const MARGIN: f64 = 1.03;
 /// Data that is counted beside the time of a run or an interval: queues at its edges, bits.
 const EDGES: f64 = 0.4e6;
-/// What was sent in a shorter time than this says nothing of a link, seconds.
+/// Shortest time of sending from which a rate of a link follows, seconds.
 const SHORTEST: f64 = 0.01;
 /// Time by which a receiver may be late, seconds.
 const WAKES: f64 = 0.03;
@@ -190,7 +190,7 @@ fn sum<'a>(values: impl IntoIterator<Item = &'a Value>, path: &str) -> Option<f6
     values.into_iter().map(|value| figure(value, path)).sum()
 }
 
-/// What is wrong with a run.
+/// Faults of a run.
 fn complaints(case: &DocumentCase, run: &SimRun) -> Vec<String> {
     let client = run.of("client");
     let Some(status) = client.end.status() else {
@@ -404,7 +404,7 @@ fn documents_of_former_defects_add_up() {
         (slow, 2, "-t TCP_MAERTS --flows 4 -D 0.5 -l 2"),
         // netserver gave up a stream that still came, and left the time of that out.
         (slower, 1, "-t TCP_STREAM --flows 2 -l 1"),
-        // What was on its way at the end came within the length of the run.
+        // Data in flight at the end arrived within the length of the run.
         (
             SimLink::lossless(10, 100),
             2,
@@ -416,7 +416,7 @@ fn documents_of_former_defects_add_up() {
             2,
             "-t UDP_STREAM --bidirectional same -l 2 -- -m 1400,1400",
         ),
-        // Each session had a clock of its own.
+        // Each session had a separate clock.
         (
             SimLink::lossless(10, 20),
             1,

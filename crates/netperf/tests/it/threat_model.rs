@@ -180,7 +180,7 @@ const HELD: &[(&str, &str, &str)] = &[
         "threat_model_there_are_no_more_sessions_than_the_limits_say",
     ),
     (
-        "holding the seats of clients that have the key",
+        "occupying the sessions of clients that have the key",
         "crates/netperf/tests/it/admission.rs",
         "threat_model_clients_without_proof_have_three_seconds_and_no_seat",
     ),
@@ -375,7 +375,7 @@ const HELD: &[(&str, &str, &str)] = &[
         "threat_model_a_load_ends_when_its_coordinator_is_silent",
     ),
     (
-        "also if the agent stands still, because the other end stops serving it",
+        "also if the agent stands still, because the target stops serving it",
         "crates/netperf/tests/it/campaign.rs",
         "threat_model_a_member_that_stands_still_ends_a_mesh_and_its_load_ends",
     ),
@@ -415,7 +415,7 @@ const HELD: &[(&str, &str, &str)] = &[
         "threat_model_a_line_of_hosts_gives_ssh_no_option",
     ),
     (
-        "Of a file with a result, a plan or an inventory at most 512 MiB are read.",
+        "netperf reads at most 512 MiB of a file with a result, a plan or an inventory.",
         "crates/program/src/file.rs",
         "file_that_seems_to_be_longer_than_any_memory_is_not_read",
     ),

@@ -225,8 +225,8 @@ pub const fn plain_help_row<A>() -> OptionSpec<A> {
 pub const fn help_row<A>() -> OptionSpec<A> {
     plain_help_row().takes("", ValueKind::Topic).more(
         "The letter prints the option letters, with exit status 1 as scripts expect. The name \
-         prints examples and the main options on standard output; with all after it, the options of \
-         today; with classic, those of old scripts and rare networks; with limits, those of \
-         netserver; with the name of a test or subcommand, its options.",
+         prints examples and the main options on standard output. A topic after the name selects \
+         options: all, those in use today; classic, those of old scripts and rare networks; \
+         limits, those of netserver; a test or subcommand, its own.",
     )
 }

@@ -609,31 +609,31 @@ mod tests {
           -1, --singleclient    a server of one client at a time
           -p, --port N          port of the server (default 5001)
           -u, --udp             datagrams instead of a connection
-          -t, --time SECONDS    time (default 10); of a server: how long it listens
+          -t, --time SECONDS    time (default 10); of a server: time for which it listens
           -n, --num BYTES       bytes instead of a time (K, M, G: powers of 1024; k, m, g: of 1000)
           -b, --bandwidth RATE  rate of each stream in bit/s, or datagrams per second (50pps)
           -l, --len BYTES       size of a block or datagram (default 128K, 1470)
-          -P, --parallel N      streams; of a server: how many it serves
+          -P, --parallel N      streams; of a server: number that it serves
           -w, --window BYTES    socket buffers
-          -i, --interval SECONDS  rows of intervals
+          -i, --interval SECONDS  print a row for each interval
           -N, --nodelay         no delay of small segments
           -M, --mss BYTES       segment size
           -m, --print_mss       print the segment size
           -S, --tos N           type of service: a number, or a name such as af11 or ef
           -Z, --tcp-congestion NAME  congestion control
-          -B, --bind HOST[:PORT][%DEV]  local address, or a group of multicast
+          -B, --bind HOST[:PORT][%DEV]  local address, or a multicast group
           -H, --ssm-host HOST   source of the multicast datagrams that are received
           -T, --ttl N           time to live of multicast datagrams (default 1)
-          -U, --single_udp      datagrams, which one thread receives in any case
-          -z, --realtime        the scheduler of real time
+          -U, --single_udp      datagrams; one thread always receives them
+          -z, --realtime        use the real-time scheduler
           -o, --output FILE     write the output to this file
               --local-only      hosts of connected networks only
-              --connect-retries N  connect again so often
+              --connect-retries N  number of further attempts to connect
               --txdelay-time SECONDS  time between connect and the first write
               --txstart-time SECONDS  time of the first write, in seconds since 1970
           -V, --ipv6_domain     IPv6
           -R, --reverse         the server sends
-          -d, --dualtest        both send at once, on connections of their own
+          -d, --dualtest        both send at once, on separate connections
           -r, --tradeoff        the server sends afterwards
           -L, --listenport N    port for connections of the server
               --full-duplex     both send on the same connection
@@ -643,8 +643,8 @@ mod tests {
           -F, --fileinput FILE  send this file over TCP, to its end
           -I, --stdin           send standard input over TCP, to its end
           -X, --peer-detect     wait for the answer to the header
-              --trip-times      compare times of sending and of arrival: both clocks are the same
-              --no-udp-fin      await no report
+              --trip-times      measure one-way delays; the clocks of both hosts must agree
+              --no-udp-fin      do not wait for the report
               --fq-rate RATE    rate enforced by the kernel (m: bit/s, M: byte/s)
               --tcp-write-prefetch BYTES  write when fewer bytes wait to be sent
           -f, --format [bkmgtBKMGTaA]  unit of the values

@@ -214,7 +214,7 @@ const INTRODUCTION: &str = "\
 # JSON fields
 
 Every field of the document of `--json` and of the events of `--json-stream`. A type in
-code letters is an object with a table of its own.
+code letters is an object with a separate table.
 ";
 
 const CHECK_INTRODUCTION: &str = "\
@@ -223,7 +223,7 @@ const CHECK_INTRODUCTION: &str = "\
 # JSON fields of a check
 
 Every field of the document of `netperf check --json`. A type in code letters is an object
-with a table of its own.
+with a separate table.
 ";
 
 /// The manual's page of fields: a table for each kind of object.

@@ -27,12 +27,12 @@ pub(super) const REMOTE: Opt = Opt::lettered('C', "remote-cpu", Group::Cpu)
     .takes("[rate]", ValueKind::Number)
     .action(Action::NextIfNumber(|a, rate| cpu(&mut a.remote_cpu, rate)))
     .help("measure CPU utilisation of netserver's host")
-    .more("As --local-cpu, for the other end.");
+    .more("As --local-cpu, for netserver's host.");
 
 pub(super) const METHOD: Opt = Opt::named("cpu-method", Group::Cpu)
     .takes("method", ValueKind::Word(&["procstat", "looper"]))
     .set(|a, text| a.cpu_method = CpuMethod::named(text))
-    .help("method of measuring CPU utilisation, at both ends")
+    .help("method of measuring CPU utilisation, on both hosts")
     .more(
         "procstat (default) reads the counters of the kernel. looper runs a loop of the lowest \
          priority on each CPU and counts the remaining time, after a calibration of one second in \
@@ -44,16 +44,19 @@ pub(super) const METHOD: Opt = Opt::named("cpu-method", Group::Cpu)
 pub(super) const BIND: Opt = Opt::lettered('T', "bind-cpu", Group::Cpu)
     .takes("cpus", ValueKind::CpusOfEnds)
     .checked(bind)
-    .help("bind both ends to CPUs: 0,1, lists such as 0-3:4-7, or spread, pack, near-irq, node:N")
+    .help(
+        "bind netperf and netserver to CPUs: 0,1, lists such as 0-3:4-7, or spread, pack, \
+           near-irq, node:N",
+    )
     .more(
-        "One number is for both ends; `0,` binds only netperf, `,1` only netserver. If an end \
-         cannot be bound, --bind-cpu fails and -T warns; a stock netserver does not report it. \
-         Ranges, lists and rules apply to the threads of --flows, one thread for each CPU of a list \
-         unless --threads is given: 0-3 is for both ends; a colon separates netperf's CPUs from \
-         netserver's, as in 0-3:4-7, 0,2: or :4-7. spread places threads as far apart as possible, \
-         siblings of a core last; pack as close together as possible; near-irq on the CPUs that \
-         handle the interrupts of the interface that carries the data; node:N on the CPUs of that \
-         NUMA node.",
+        "One number is for client and server; `0,` binds only netperf, `,1` only netserver. If a \
+         program cannot be bound, --bind-cpu fails and -T warns; a stock netserver does not report \
+         it. Ranges, lists and rules apply to the threads of --flows, one thread for each CPU of a \
+         list unless --threads is given: 0-3 is for client and server; a colon separates netperf's \
+         CPUs from netserver's, as in 0-3:4-7, 0,2: or :4-7. spread places threads as far apart as \
+         possible, siblings of a core last; pack places them as close together as possible. \
+         near-irq places them on the CPUs that handle the interrupts of the interface that carries \
+         the data, node:N on the CPUs of that NUMA node.",
     );
 
 pub(super) const COUNT: Opt = Opt::lettered('n', "cpu-count", Group::Compatibility)

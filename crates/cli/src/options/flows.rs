@@ -34,7 +34,7 @@ pub(super) const FLOWS: Opt = Opt::named("flows", Group::Test)
 pub(super) const THREADS: Opt = Opt::named("threads", Group::Test)
     .takes("local,remote", THREAD_COUNTS)
     .set(|a, text| set_both_ends(&mut a.flows.threads, text, number))
-    .help("number of threads that serve the flows at each end")
+    .help("number of threads that serve the flows, at client and server")
     .more(
         "The default is one for each CPU, at most one for each flow. Without --flows, a separate \
          thread serves a single flow.",
@@ -46,8 +46,8 @@ pub(super) const WARMUP: Opt = Opt::named("warmup", Group::Test)
     .help("run the flows this long before the measured time")
     .more(
         "The measured time, of the length in --time, follows the warm-up. Rates, latency and local \
-         CPU utilisation cover only the measured time; the throughput counts the bytes that arrived \
-         in it. The byte counts of each end cover the whole run.",
+         CPU utilisation cover only the measured time; the throughput counts the bytes that \
+         arrived in it. The byte counts of client and server cover the whole run.",
     );
 
 pub(super) const COOLDOWN: Opt = Opt::named("cooldown", Group::Test)
@@ -80,7 +80,7 @@ pub(super) const PLACE: Opt = Opt::named("place", Group::Compatibility)
     .takes("rule", ValueKind::Placement)
     .set(|a, text| a.flows.place = Placement::named(text))
     .help("rule of --bind-cpu: spread, pack, near-irq or node:N")
-    .more("A list of CPUs for an end takes precedence over the rule.");
+    .more("A list of CPUs takes precedence over the rule.");
 
 fn number(text: &str) -> u32 {
     u32::try_from(size(text)).unwrap_or(0)

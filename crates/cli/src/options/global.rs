@@ -118,47 +118,47 @@ static FIRST: &[OptionSpec<GlobalArgs>] = &[
         .more("The source address of control and data connections."),
     Opt::lettered('4', "ipv4", Group::Hosts)
         .flag(|a| set_families(&mut a.local, &mut a.remote, Family::V4))
-        .help("use IPv4 at both ends")
+        .help("use IPv4 at client and server")
         .more(
-            "Control and data; a family after --host or --local-host takes precedence for its \
-             side.",
+            "Control and data; a family after --host or --local-host takes precedence for that \
+             address.",
         ),
     Opt::lettered('6', "ipv6", Group::Hosts)
         .flag(|a| set_families(&mut a.local, &mut a.remote, Family::V6))
-        .help("use IPv6 at both ends")
+        .help("use IPv6 at client and server")
         .more(
-            "Control and data; a family after --host or --local-host takes precedence for its \
-             side.",
+            "Control and data; a family after --host or --local-host takes precedence for that \
+             address.",
         ),
     Opt::lettered('N', "no-control", Group::Hosts)
         .flag(|a| a.no_control = true)
         .help("run against a standard service, without netserver")
         .more(
             "The data goes to the service discard, chargen or echo, or to the port in --data-port. \
-             The settings and counts of the remote end are unknown.",
+             The settings and counts of the server are unknown.",
         ),
     Opt::named("iperf2", Group::Hosts)
         .flag(|a| set_peer(a, PeerProgram::Iperf2))
         .help("run against a server of iperf 2")
         .more(
             "Streams over TCP or UDP to `iperf -s` or `netserver --iperf2`, at port 5001 unless -p \
-             says otherwise. Options that a server of iperf 2 cannot be asked for are refused. \
-             Without --rate, each flow of datagrams has the rate of iperf, 1048576 bit/s. The \
-             program called as `iperf` takes the options of iperf 2 instead.",
+             is given. Options that a server of iperf 2 does not support are refused. Without \
+             --rate, each flow of datagrams has the rate of iperf, 1048576 bit/s. The program \
+             called as `iperf` takes the options of iperf 2 instead.",
         ),
     Opt::named("iperf3", Group::Hosts)
         .flag(|a| set_peer(a, PeerProgram::Iperf3))
         .help("run against a server of iperf3")
         .more(
-            "Streams over TCP or UDP to `iperf3 -s` or `netserver --iperf3`, at port 5201 unless -p \
-             says otherwise. Options that a server of iperf3 cannot be asked for are refused. \
-             Without --rate, each flow of datagrams has the rate of iperf3, 1048576 bit/s. The \
-             program called as `iperf3` takes the options of iperf3 instead.",
+            "Streams over TCP or UDP to `iperf3 -s` or `netserver --iperf3`, at port 5201 unless \
+             -p is given. Options that a server of iperf3 does not support are refused. Without \
+             --rate, each flow of datagrams has the rate of iperf3, 1048576 bit/s. The program \
+             called as `iperf3` takes the options of iperf3 instead.",
         ),
     Opt::named("output", Group::Output)
         .takes("shape", ValueKind::Word(IperfShape::WORDS))
         .set(|a, text| a.output = IperfShape::named(text))
-        .help("print what iperf3 or iperf 2 would print")
+        .help("print the result in the form of iperf3 or iperf 2")
         .more(
             "iperf3, iperf3-json (as -J), iperf2 or iperf2-csv (as -y C), with --iperf3 or --iperf2. \
              The result is stored with --history as usual. The test runs once.",
@@ -174,9 +174,9 @@ static FIRST: &[OptionSpec<GlobalArgs>] = &[
         .help("file with netserver's key")
         .more(
             "The file must not be accessible to other users. Without it the key comes from \
-             NETPERF_KEY_FILE or NETPERF_KEY in the environment. Both ends prove that they have \
-             the key, and the control connection is encrypted; data is not. A netserver without a \
-             key is refused.",
+             NETPERF_KEY_FILE or NETPERF_KEY in the environment. netperf and netserver prove that \
+             they have the key, and the control connection is encrypted; data is not. A netserver \
+             without a key is refused.",
         ),
     Opt::named("control-keepalive", Group::Hosts)
         .takes("time", ValueKind::Span)
@@ -200,7 +200,7 @@ static FIRST: &[OptionSpec<GlobalArgs>] = &[
         .takes("local,remote", ValueKind::twice(&ValueKind::Count))
         .set(|a, text| set_both_ends(&mut a.priority, text, size))
         .help("socket priority")
-        .more("One value is for both ends."),
+        .more("One value is for client and server."),
     io::DSCP,
     io::TOS,
     io::METHOD,
@@ -231,13 +231,13 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
         .help("send bulk data in both directions at once: over the same connection, or over a separate one for each")
         .more(
             "For stream tests of either direction. same: both directions share one connection, or \
-             one socket at each end, with a thread for each; needs this project's netserver. \
-             separate: each direction has its own connection, and any netserver works. The \
-             throughput is the sum of both receivers' rates; REMOTE_RECV_THROUGHPUT and \
+             one socket on each host, with a thread for each direction; needs this project's \
+             netserver. separate: each direction has a separate connection, and any netserver \
+             works. The throughput is the sum of both receivers' rates; REMOTE_RECV_THROUGHPUT and \
              LOCAL_RECV_THROUGHPUT show each direction. With --flows each flow carries both \
-             directions, served by the threads of --threads. Each direction has the data path \
-             that it has alone (--zerocopy, --batch and others). Over TCP, Multipath TCP, UDP, \
-             UDP-Lite, Unix-domain streams and vsock.",
+             directions, served by the threads of --threads. Each direction has the same data path \
+             as in a test of that direction alone (--zerocopy, --batch and others). Over TCP, \
+             Multipath TCP, UDP, UDP-Lite, Unix-domain streams and vsock.",
         ),
     Opt::named("rate", Group::Pacing)
         .takes("number", ValueKind::Rate)
@@ -248,9 +248,9 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
              case. In request/response tests it counts requests: they are sent when they are due, \
              independent of earlier responses, and the latency counts from the due time. In \
              one-way tests it counts bits (50m, 50Mbit and 50Mbps are the same), or, with the \
-             suffix pps, messages of transports that preserve them (20kpps): the sending end \
-             spaces them evenly. Many flows (--flows) share the rate; tests that open a connection for each transaction need --flows. \
-             netperf warns if it could not keep the rate.",
+             suffix pps, messages of transports that preserve them (20kpps): the sender spaces \
+             them evenly. Many flows (--flows) share the rate; tests that open a connection for \
+             each transaction need --flows. netperf warns if it could not keep the rate.",
         ),
     Opt::named("arrival", Group::Pacing)
         .takes("pattern", ValueKind::Word(Arrival::WORDS))
@@ -287,11 +287,12 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
         }))
         .help("send data to the port of the control connection: on (default) or auto")
         .more(
-            "auto uses it only if data does not arrive over a separate port in a trial, which takes up \
-             to 15 seconds where a firewall drops packets; a line on standard error then says so. For networks in which only this port is reachable, such as behind a firewall, NAT or \
-             a Kubernetes service. Over TCP, TLS and UDP. netperf opens all connections, also for \
-             data from netserver, and each begins with 32 bytes that identify the test. Needs \
-             this project's netserver.",
+            "auto uses it only if data does not arrive over a separate port in a trial, which \
+             takes up to 15 seconds if a firewall drops packets; a line on standard error then \
+             gives the reason. For networks in which only this port is reachable, such as behind a \
+             firewall, NAT or a Kubernetes service. Over TCP, TLS and UDP. netperf opens all \
+             connections, also for data from netserver, and each begins with 32 bytes that \
+             identify the test. Needs this project's netserver.",
         ),
     flows::FLOWS,
     flows::THREADS,
@@ -325,16 +326,17 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
             "Round trip, congestion window, retransmissions, pacing and delivery rate and more \
              (TCP_INFO), from the beginning to the end of the connection, by a separate thread. \
              JSON contains all samples, `netperf report` draws them, and selectors such as \
-             LOCAL_TCP_RTT_MAX summarise them. One value is for both ends, 0 for neither: \
-             `--series 100ms,0` excludes netserver, which otherwise must be this project's. From 1ms \
-             to 1h; beyond 16384 samples every second one is dropped.",
+             LOCAL_TCP_RTT_MAX summarise them. One value is for client and server, 0 for neither: \
+             `--series 100ms,0` excludes netserver, which otherwise must be this project's. From \
+             1ms to 1h; beyond 16384 samples every second one is dropped.",
         ),
     Opt::named("series-flows", Group::Output)
         .takes("number", ValueKind::Within(1, SeriesPlan::MOST_FLOWS))
         .set(|a, text| a.series.flows = text.parse().ok())
         .help("with many flows, record this many")
         .more(
-            "The default is 8. Both ends select the same: those with the smallest netperf ports.",
+            "The default is 8. Client and server record the same connections: those with the \
+             smallest netperf ports.",
         ),
     Opt::named("timestamps", Group::Output)
         .takes("clock", ValueKind::Word(Stamper::WORDS))
@@ -342,14 +344,14 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
         .set(|a, text| a.series.stamps = Stamper::named(text))
         .help("split transaction times into stack and wire by timestamps: software or hardware")
         .more(
-            "In TCP_RR and UDP_RR with one transaction at a time. The kernels of both ends \
+            "In TCP_RR and UDP_RR with one transaction at a time. The kernels of both hosts \
              timestamp sent and received packets (SO_TIMESTAMPING); the offset of their clocks is \
              estimated from the fastest round trips, and shown with its error. --json, -v 2 and \
              selectors such as WIRE_THERE_USEC show the parts. Needs this project's netserver. \
-             With --rate, UDP_RR has the times of each request and response in --json. \
-             With hardware the network devices make the timestamps, if they can (ethtool -T): \
-             netperf enables them on the local device for the run; on netserver's device they must \
-             be enabled beforehand.",
+             With --rate, UDP_RR has the times of each request and response in --json. With \
+             hardware the network devices make the timestamps, if they can (ethtool -T): netperf \
+             enables them on the local device for the run; on netserver's device they must be \
+             enabled beforehand.",
         ),
     Opt::named("live", Group::Output)
         .flag(|a| a.show.live = true)
@@ -376,18 +378,19 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
         .more(
             "Standard output then contains nothing else, and the selections of -k, -o and -O have \
              no effect. A failed run prints a document with the reason. The manual describes the \
-             fields and the schema. Interim results and latency statistics are included only if \
-             they are requested.",
+             fields and the schema. The run also measures the CPU utilisation of both hosts, the \
+             latency of requests, and intervals of a second; --latency adds the times of sends and \
+             receives.",
         ),
     Opt::named("human", Group::Output)
         .flag(|a| a.human = HumanArg::Yes)
         .help("print a summary for people instead of the tables of netperf 2.7")
         .more(
-            "Throughput or rate with its interval and time series, retransmitted segments, latency, \
-             loss, CPU utilisation of both ends and warnings, in 80 columns. It records latency, CPU \
-             utilisation and interim results as far as the test has them. NETPERF_OUTPUT=human in \
-             the environment does the same unless -D, -P, -v, -d, -k, -o, -O, --json or \
-             --json-stream is given.",
+            "Throughput or rate with its interval and time series, retransmitted segments, \
+             latency, loss, CPU utilisation of both hosts and warnings, in 80 columns. It records \
+             latency, CPU utilisation and interim results as far as the test has them. \
+             NETPERF_OUTPUT=human in the environment does the same unless -D, -P, -v, -d, -k, -o, \
+             -O, --json or --json-stream is given.",
         ),
     Opt::named("history", Group::Output)
 .takes("[place]", ValueKind::Text)

@@ -25,10 +25,10 @@ pub(super) const TIME: Opt = Opt::lettered('l', "time", Group::Test)
     .more(
         "--time accepts units, as in 500ms, 10s or 1m30s; netserver of netperf 2.7 rounds it up to \
          whole seconds where it alone sends. -l accepts a number with a size suffix and ignores \
-         other suffixes: `-l 10s` is 10 seconds and `-l 1m` a million seconds; what is less than 1 is read as by \
-         --time. A negative value is a number of bytes in stream tests, and of transactions in \
-         others. 0 runs until SIGINT, SIGTERM or SIGALRM, \
-         which end every timed test early and normally. The default is 10 seconds.",
+         other suffixes: `-l 10s` is 10 seconds and `-l 1m` a million seconds; a value below 1 is \
+         read as by --time. A negative value is a number of bytes in stream tests, and of \
+         transactions in others. 0 runs until SIGINT, SIGTERM or SIGALRM, which end every timed \
+         test early and normally. The default is 10 seconds.",
     );
 
 pub(super) const COUNT: Opt = Opt::named("count", Group::Test)

@@ -36,7 +36,7 @@ pub(crate) static DLPI: &[OptionSpec<TestArgs>] = &[
         .takes("send,recv", COUNTS)
         .set(|a, text| set_windows(&mut a.remote_windows, text))
         .help("remote windows, in frames")
-        .more("As --link-window, at the other end."),
+        .more("As --link-window, at netserver."),
 ];
 
 /// Every option of the hippi suite.
@@ -59,10 +59,10 @@ pub(crate) static FORE: &[OptionSpec<TestArgs>] = &[
     Opt::lettered('d', "circuit", Group::Addresses)
         .takes("local,remote", ValueKind::twice(&ValueKind::Text))
         .set(|a, text| set_both_ends(&mut a.device, text, str::to_owned))
-        .help("the circuit at each end: interface.VPI.VCI")
+        .help("the circuit at client and server: interface.VPI.VCI")
         .more(
             "Numbers of the ATM interface, the virtual path and the virtual channel, such as \
-             0.0.100. One circuit is for both ends.",
+             0.0.100. One circuit is for client and server.",
         ),
     shared::SOCKET_BUFFER,
     shared::REMOTE_SOCKET_BUFFER,
@@ -94,9 +94,9 @@ const FRAME_REQUEST_SIZE: Opt = Opt::lettered('r', "request-size", Group::Operat
     .more("One value is for both (default 100,200).");
 
 /// The device of OMNI over the link level or a circuit. Its letter is another option there.
-pub(super) const OMNI_DEVICE: Opt = DEVICE.without_letter().help("the device at each end").more(
-    "A network interface for -T llc1, llc2 and packet; interface.VPI.VCI for -T atm. One \
-         device is for both ends.",
+pub(super) const OMNI_DEVICE: Opt = DEVICE.without_letter().help("the device at client and server").more(
+    "A network interface for -T llc1, llc2 and packet; interface.VPI.VCI for -T atm. One device is \
+     for client and server.",
 );
 
 /// The number of that device.
@@ -113,10 +113,10 @@ pub(super) const OMNI_ACCESS_POINT: Opt = ACCESS_POINT
 const DEVICE: Opt = Opt::lettered('D', "device", Group::Addresses)
     .takes("local,remote", ValueKind::twice(&ValueKind::Text))
     .set(|a, text| set_both_ends(&mut a.device, text, str::to_owned))
-    .help("the network interface at each end")
+    .help("the network interface of client and server")
     .more(
-        "One name is for both ends. The default is the interface whose address is that of the \
-         control connection.",
+        "One name is for client and server. The default is the interface whose address is that of \
+         the control connection.",
     );
 
 const DEVICE_UNIT: Opt = Opt::lettered('p', "device-unit", Group::Addresses)
@@ -124,8 +124,8 @@ const DEVICE_UNIT: Opt = Opt::lettered('p', "device-unit", Group::Addresses)
     .set(|a, text| set_both_ends(&mut a.unit, text, int))
     .help("number of the device")
     .more(
-        "One number is for both ends: the index of an interface, or the number that is a part of \
-         its name. It has no effect if --device names an interface.",
+        "One number is for client and server: the index of an interface, or the number that is a \
+         part of its name. It has no effect if --device names an interface.",
     );
 
 const ACCESS_POINT: Opt = Opt::lettered('s', "sap", Group::Addresses)

@@ -99,7 +99,7 @@ pub(crate) static TABLE: &[OptionSpec<TestArgs>] = &[
             });
         })
         .help("TCP congestion control algorithm")
-        .more("One name is for both ends; at most 15 characters are used."),
+        .more("One name is for client and server; at most 15 characters are used."),
     Opt::lettered('q', "pacing-rate", Group::Pacing)
         .takes("rate", ValueKind::PacingRate)
         .letter_takes(ValueKind::PacingRate)

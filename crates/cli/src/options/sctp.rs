@@ -43,7 +43,9 @@ pub(crate) static TABLE: &[OptionSpec<TestArgs>] = &[
     Opt::lettered('B', "non-blocking", Group::Sockets)
         .flag(|a| a.non_blocking = true)
         .help("use non-blocking sockets")
-        .more("At both ends: calls return at once and are repeated when data can be moved."),
+        .more(
+            "At client and server: calls return at once and are repeated when data can be moved.",
+        ),
     shared::DATA_HOST,
     shared::LOCAL_DATA_HOST,
     shared::DATA_PORT,

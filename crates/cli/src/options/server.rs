@@ -81,9 +81,9 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
         .help("serve iperf3 clients, too, on this port (default 5201)")
         .more(
             "Beside the port of netperf, with the same addresses, policy, limits, log and sandbox. \
-             Many clients at the same time; with --max-sessions 1 all others are told that the \
-             server is busy. iperf3 clients have neither key nor passphrase, so that neither can \
-             be required.",
+             netserver serves many clients at the same time; with --max-sessions 1, others get the \
+             answer that the server is busy. iperf3 clients have neither key nor passphrase, so \
+             neither can be required.",
         ),
     Opt::named("iperf2", Group::Listening)
         .takes("[port]", ValueKind::Port)
@@ -114,10 +114,10 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
         .set(|a, text| a.access.key_file = Some(PathBuf::from(text)))
         .help("file with the key that clients must have (default none)")
         .more(
-            "The file must not be accessible to other users and must contain at least 16 bytes, \
-             such as the output of openssl rand -hex 32. Without it the key comes from \
-             NETPERF_KEY_FILE or NETPERF_KEY in the environment. Client and netserver prove to \
-             each other that they have the key, and the control connection is encrypted.",
+            "The file must not be accessible to other users and must contain a generated key, such \
+             as the output of openssl rand -hex 32. Without it the key comes from NETPERF_KEY_FILE \
+             or NETPERF_KEY in the environment. Client and netserver prove to each other that they \
+             have the key, and the control connection is encrypted.",
         ),
     Opt::named("agent", Group::Access)
         .flag(|a| {
@@ -143,7 +143,7 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
         ),
     Opt::named("exit-on-eof", Group::Access)
         .flag(|a| a.agent.exit_on_eof = true)
-        .help("end at the end of standard input (with --agent)")
+        .help("exit at the end of standard input (with --agent)")
         .more("For ssh without a terminal: the agent ends with the connection."),
     Opt::named("require", Group::Access)
         .takes("mode", ValueKind::Word(Require::WORDS))
@@ -174,10 +174,10 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
         .help("permitted data addresses: same, any, or additional networks (default same)")
         .more(
             "same (default): datagrams are sent only to the address of the control connection, or \
-             for a client with the key to one that it names; connections and datagrams that are \
-             only received may use the addresses of -H and -L after --. \
-             Networks, such as 10.0.0.0/8, permit further addresses. With any, a client can make \
-             netserver send to other hosts.",
+             to an address that a client with the key names. Connections, and datagrams that are \
+             only received, may use the addresses of -H and -L after --. Networks, such as \
+             10.0.0.0/8, permit further addresses. With any, a client can make netserver send to \
+             other hosts.",
         ),
     Opt::named("transports", Group::Access)
         .takes("transport,...", ValueKind::Transports)
@@ -186,18 +186,18 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
         .more(
             "Names of netperf --list, and the groups ip, local (Unix-domain sockets and vsock), \
              link (link level and ATM) and all. Tests over other transports are refused. \
-             Link-level frames reach every station of a link, whatever --data-peers says: name \
+             Link-level frames reach every station of a link, regardless of --data-peers: name \
              them only where all clients are trusted.",
         ),
     Opt::named("features", Group::Access)
         .takes("feature,...", ValueKind::Features)
         .set(|a, text| a.access.features = text.parse().ok())
-        .help("features that strangers may ask for (default none)")
+        .help("features that strangers may use (default none)")
         .more(
             "io-uring, mark (SO_MARK), bind-device, priority (SO_PRIORITY above 6), or all. A \
              stranger is a client that has not proven the key and is on another host. With \
-             --data-peers other than same, clients on this host are strangers, too. io-uring is for \
-             no client otherwise.",
+             --data-peers other than same, clients on this host are strangers, too. Unless \
+             io-uring is named, no client can use it.",
         ),
     Opt::named("one-port", Group::Access)
         .takes("mode", ValueKind::Word(OnePort::WORDS))
@@ -215,11 +215,10 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
         .set(|a, text| a.access.data_ports = text.parse().ok())
         .help("bind data sockets only to ports of this range (default any port)")
         .more(
-            "For instance 40000-40010, for a firewall in front of netserver. Holds for all clients, \
-             those of netperf 2.7 too, and for all transports over IP. A client that requests a \
-             port outside the range is offered one of the range; netperf of this project does not \
-             take it and fails. Tests for which too few ports are free \
-             are refused.",
+            "For instance 40000-40010, for a firewall in front of netserver. Holds for all \
+             clients, those of netperf 2.7 too, and for all transports over IP. A client that \
+             requests a port outside the range is offered one of the range; this project's netperf \
+             does not accept it and fails. Tests for which too few ports are free are refused.",
         ),
     Opt::named("max-sessions", Group::Limits)
         .takes("count", AT_LEAST_ONE)
@@ -234,16 +233,17 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
         .set(|a, text| a.access.startups = text.parse().ok())
         .help("limits of clients that have not proven the key (default 10:30:100)")
         .more(
-            "START clients prove the key at a time, each within 3 seconds; further ones wait as \
-             long. PERCENT of the clients that arrive then are refused at random, more with more \
-             clients, and all when there are FULL. Clients without proof are no sessions. An \
-             address whose clients fail to prove the key is refused for a time.",
+            "Like MaxStartups of sshd. At most START clients prove the key at the same time, each \
+             within 3 seconds; further ones wait as long. Beyond START, new clients are refused at \
+             random with probability PERCENT, which rises to 100 % at FULL. Clients without proof \
+             do not count as sessions. An address whose clients fail to prove the key is refused \
+             for a time.",
         ),
     Opt::named("max-session-rate", Group::Limits)
         .takes("each,all", ValueKind::Budget)
         .set(|a, text| a.access.session_rate = text.parse().ok())
         .help("sessions started per second, of each client address and of all (default 100,400)")
-        .more("On average over ten seconds. Clients beyond it are refused."),
+        .more("On average over ten seconds. Further clients are refused."),
     Opt::named("max-flows", Group::Limits)
         .takes("count", AT_LEAST_ONE)
         .set(|a, text| a.access.flows = text.parse().ok())
@@ -257,8 +257,8 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
         .set(|a, text| a.access.memory = text.parse().ok())
         .help("maximum memory of buffers, of each session and of all (default by host)")
         .more(
-            "Bytes, with K, M or G for powers of 1024. Sockets have further memory of the kernel. \
-             A netserver started by inetd, or with -f, knows only one session.",
+            "Bytes, with K, M or G for powers of 1024. The kernel uses further memory for sockets. \
+             A netserver started by inetd, or with -f, counts only its own session.",
         ),
     Opt::named("max-ports", Group::Limits)
         .takes("each,all", ValueKind::Budget)
@@ -326,10 +326,11 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
         .help("change to this user after opening the port (default of root: netserver, netperf or nobody)")
         .more(
             "NAME or NAME:GROUP, as names or numbers. Supplementary groups are dropped; the change \
-             is irrevocable. Without this option a netserver that root starts changes to the user \
-             netserver, netperf or nobody, the first that exists; a process of its own \
-             (netserver-rights) keeps the right to ports below 1024 and those that --transports \
-             and --features need. --user root keeps root, but for sessions.",
+             is irrevocable. Without this option, a netserver that root starts changes to the \
+             first of the users netserver, netperf and nobody that exists. A separate process \
+             (netserver-rights) keeps the right to ports below 1024 and the rights that \
+             --transports and --features need. With --user root, netserver stays root; its \
+             sessions have no capability.",
         ),
     Opt::named("sandbox", Group::Operations)
         .takes("mode", ValueKind::Word(SandboxArg::WORDS))
@@ -368,9 +369,9 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
         .set(|a, text| a.operations.log_level = LogLevel::named(text))
         .help("log level: none, error, warn, info or debug (default info with --log, else warn)")
         .more(
-            "error logs failures that affect service, none nothing. info logs each session, and is \
-             the default with --log or --log-file; otherwise the default is warn, unusual events, \
-             too. debug adds connections that requested nothing.",
+            "none logs nothing, error failures that affect service. warn adds unusual events and \
+             is the default; info adds each session and is the default with --log or --log-file. \
+             debug adds connections that requested nothing.",
         ),
     Opt::named("metrics", Group::Operations)
         .takes("address", ValueKind::Text)

@@ -81,7 +81,7 @@ pub(super) const DATA_PORT: Opt = Opt::lettered('P', "data-port", Group::Address
     .set(|a, text| set_both_ends(&mut a.port, text, port_name))
     .help("data ports")
     .more(
-        "Numbers or service names. One value is for both ends, so use `,7000` to set only \
+        "Numbers or service names. One value is for client and server, so use `,7000` to set only \
          netserver's.",
     );
 

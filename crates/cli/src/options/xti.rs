@@ -29,7 +29,7 @@ pub(crate) static TABLE: &[OptionSpec<TestArgs>] = &[
         .takes("local,remote", ValueKind::twice(&ValueKind::Text))
         .set(|a, text| set_both_ends(&mut a.device, text, str::to_owned))
         .help("the transport provider (default /dev/tcp or /dev/udp)")
-        .more("/dev/tcp or /dev/udp, implemented with sockets. One name is for both ends."),
+        .more("/dev/tcp or /dev/udp, implemented with sockets. One name is for client and server."),
     shared::AVOID_COPY,
     shared::SEND_RING,
     shared::UNUSED_W,

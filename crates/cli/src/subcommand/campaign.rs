@@ -69,9 +69,9 @@ Usage: netperf campaign run plan.toml --inventory file --key-file file
        netperf campaign manifest engine       ssh, ansible, slurm, mpi or k8s
        netperf campaign key [-o file]         a new key for agents
 
-Measures between many hosts. On each of them runs netserver --agent --key-file
-file. All loads of a round begin together, and only the time in which all
-of them run counts.
+Measures between many hosts. Each host runs netserver --agent --key-file file.
+All loads of a round begin together, and only the time in which all of them run
+counts.
 
   netperf campaign key -o key
   netserver --agent --key-file key           on each host
@@ -79,8 +79,8 @@ of them run counts.
   netperf campaign run plan.toml --inventory hosts --key-file key -o result.json
   netperf campaign show result.json
 
-`netperf campaign run --help` shows a plan, and the options of run; the others
-have help of their own, too. hosts is a file with the name of a host each line.
+`netperf campaign run --help` shows a plan, and the options of run; the other
+commands have --help, too. hosts is a file with the name of a host on each line.
 
 Exit status: 0 everything was measured or printed, 1 a member was lost, a
 measurement is missing, or an output could not be written, 2 nothing was

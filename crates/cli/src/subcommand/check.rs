@@ -68,7 +68,7 @@ static TABLE: &[Opt] = &[
     Opt::lettered('H', "host", Group::Hosts)
         .takes("host", ValueKind::RemoteHost)
         .set(|a, text| text.clone_into(&mut a.host))
-        .help("the host, where it is not the first word"),
+        .help("the host, if it is not the first word"),
     Opt::lettered('p', "port", Group::Hosts)
         .takes("port", ValueKind::Port)
         .set(|a, text| a.port = Some(text.to_owned()))
@@ -82,7 +82,7 @@ static TABLE: &[Opt] = &[
     Opt::named("profile", Group::Test)
         .takes("name", ValueKind::Word(PROFILES))
         .set(|a, text| a.profile = Some(text.to_owned()))
-        .help("what is measured (default quick)")
+        .help("the measured phases (default quick)")
         .more(
             "quick: idle, down, up, both, datagrams, in about 15 seconds. responsiveness: idle, \
              down, up, 20 seconds each. rrul: both for 30 seconds in the classes be, cs1, cs5 and \
@@ -112,7 +112,7 @@ static TABLE: &[Opt] = &[
     Opt::named("congestion", Group::Test)
         .takes("name", ValueKind::Text)
         .set(|a, text| a.congestion = Some(text.to_owned()))
-        .help("congestion control of loads over TCP, at both ends"),
+        .help("congestion control of loads over TCP, at client and server"),
     Opt::named("load", Group::Test)
         .takes("what", ValueKind::Text)
         .set(|a, text| a.load = Some(text.to_owned()))
@@ -157,8 +157,8 @@ pub(super) static CHECK: SubcommandSpec<CheckArgs, CheckArgs> = SubcommandSpec {
 Usage: netperf check host [options] [-- netperf-options]
 
 Measures the path to a host with netserver, idle and under load, in about 15
-seconds: rates in both directions, the latency that each adds and on which way
-the queue is, loss of each direction, a grade, and changes since the last check.
+seconds: rates in both directions, the latency that each adds, the direction of
+the queue, loss of each direction, a grade, and changes since the last check.
 Options after -- are added to every measurement.
 
   netperf check server

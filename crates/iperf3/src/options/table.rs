@@ -84,7 +84,7 @@ pub(super) static TABLE: &[Iperf3Option] = &[
     option(Both, 'A', "affinity", Value("N[,M]", |read, value| {
         read.client.common.affinity = affinity(value)?;
         Ok(())
-    }), "CPU of this end, and of the server"),
+    }), "CPU of this program, and of the server"),
     option(Both, 'B', "bind", Value("HOST[%DEV]", |read, value| {
         let (host, device) = value.host_and_device();
         let common = &mut read.client.common;
@@ -137,7 +137,7 @@ pub(super) static TABLE: &[Iperf3Option] = &[
             "idle timeout parameter is not positive or larger than allowed limit"))?;
         read.server.idle_timeout = Some(Duration::from_secs(seconds));
         Ok(())
-    }), "begin anew after this time without a client"),
+    }), "restart after this time without a client"),
     option(Server, ' ', "rsa-private-key-path", Value("FILE", |read, value| value.text_to(&mut read.users.private_key)),
         "private RSA key, in PEM, with which\npasswords of clients are decrypted"),
     option(Server, ' ', "authorized-users-path", Value("FILE", |read, value| value.text_to(&mut read.users.users)),
@@ -148,7 +148,7 @@ pub(super) static TABLE: &[Iperf3Option] = &[
         Ok(())
     }), "largest difference of a user's clock\n(default 10)"),
     option(Both, ' ', "use-pkcs1-padding", Flag(|read| &mut read.users.pkcs1),
-        "encrypt passwords as iperf3 before 3.17 does\n(default of clients; servers take both)"),
+        "encrypt passwords as iperf3 before 3.17 does\n(default of clients; servers accept both)"),
     option(Both, ' ', "use-oaep-padding", Flag(|read| &mut read.users.oaep),
         "encrypt passwords as iperf3 from 3.17 on does"),
     option(Client, 'c', "client", Value("HOST[%DEV]", |read, value| {
@@ -272,7 +272,7 @@ pub(super) static TABLE: &[Iperf3Option] = &[
         "datagrams of IPv4 are not fragmented"),
     option(Client, ' ', "gsro", NotServed(""), ""),
     option(Client, ' ', "username", Value("NAME", |read, value| value.text_to(&mut read.users.username)),
-        "user of the server; the password is\nIPERF3_PASSWORD, or is asked on the terminal"),
+        "user of the server; the password is that of\nIPERF3_PASSWORD, or typed on the terminal"),
     option(Client, ' ', "rsa-public-key-path", Value("FILE", |read, value| value.text_to(&mut read.users.public_key)),
         "public RSA key of the server, in PEM"),
 ];

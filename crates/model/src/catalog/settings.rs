@@ -174,7 +174,7 @@ settings! {
         heading: Paths,
         help: "let calls poll the device for this many microseconds",
         more: "SO_BUSY_POLL. Values above the system's setting need CAP_NET_ADMIN, and the driver \
-             must support it. One value is for both ends.",
+               must support it. One value is for client and server.",
     }
     /// `TCP_QUICKACK`, of a connection.
     QuickAck {
@@ -189,7 +189,7 @@ settings! {
         heading: Sockets,
         help: "on or off: acknowledge TCP segments at once",
         more: "TCP_QUICKACK, set when the connection is open; the kernel may change it later. One \
-             value is for both ends.",
+               value is for client and server.",
     }
     /// `TCP_NOTSENT_LOWAT` in bytes.
     NotSentLowAt {
@@ -203,7 +203,7 @@ settings! {
         needs: "Linux 3.12",
         heading: Sockets,
         help: "limit of unsent bytes in the socket buffer",
-        more: "TCP_NOTSENT_LOWAT. One value is for both ends.",
+        more: "TCP_NOTSENT_LOWAT. One value is for client and server.",
     }
     /// `SO_BINDTODEVICE`: the interface that data must pass.
     Device {
@@ -217,8 +217,8 @@ settings! {
         needs: "an interface of that name, and CAP_NET_RAW",
         heading: Sockets,
         help: "network interface for the data",
-        more: "SO_BINDTODEVICE. One value is for both ends; give two if the interfaces have \
-             different names. `eth0,` is for netperf alone.",
+        more: "SO_BINDTODEVICE. One value is for client and server; give two if the interfaces \
+               have different names. `eth0,` is for netperf alone.",
     }
     /// `SO_MARK`.
     Mark {
@@ -232,7 +232,7 @@ settings! {
         needs: "CAP_NET_ADMIN",
         heading: Sockets,
         help: "mark packets for firewall and routing rules",
-        more: "SO_MARK; needs CAP_NET_ADMIN. One value is for both ends.",
+        more: "SO_MARK; needs CAP_NET_ADMIN. One value is for client and server.",
     }
     /// `IPV6_FLOWLABEL_MGR`: the flow label of packets over IPv6 (RFC 8200).
     FlowLabel {
@@ -247,9 +247,9 @@ settings! {
         heading: Sockets,
         help: "flow label of packets over IPv6",
         more: "A number from 1 to 1048575, over TCP and UDP; IPV6_FLOWLABEL_MGR. One value is for \
-             both ends: netserver reflects netperf's label, which over TCP needs \
-             net.ipv6.flowlabel_consistency = 0 at netserver; `7,` is for netperf alone. Refused \
-             over IPv4.",
+               client and server: netserver reflects netperf's label, which over TCP needs \
+               net.ipv6.flowlabel_consistency = 0 at netserver; `7,` is for netperf alone. Refused \
+               over IPv4.",
     }
 }
 

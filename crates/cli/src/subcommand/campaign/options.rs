@@ -89,8 +89,8 @@ pub(crate) static TABLE: &[Opt] = &[
         .set(|a, text| a.join_listen = Some(text.to_owned()))
         .help("wait here for agents with --join")
         .more(
-            "For agents that cannot be connected to. :port means all addresses. It waits up to \
-             two minutes.",
+            "For agents that the coordinator cannot reach. :port means all addresses. It waits up \
+             to two minutes.",
         ),
     Opt::named("expect", Group::Campaign)
         .takes("count", ValueKind::Count)
@@ -118,7 +118,7 @@ pub(crate) static TABLE: &[Opt] = &[
         .help("the plan that a manifest runs")
         .more(
             "The default is plan.toml. A manifest of k8s contains the text of this file; without \
-             the option, it says how to store the plan in the cluster.",
+             the option, its first lines describe how to store the plan in the cluster.",
         ),
     Opt::named("minutes", Group::Campaign)
         .takes("number", ValueKind::Within(1, 100_000))
@@ -196,7 +196,7 @@ pub(crate) static TABLE: &[Opt] = &[
     Opt::named("cells", Group::Output)
         .takes("file", ValueKind::File)
         .set(|a, text| a.cells = Some(text.into()))
-        .help("write each cell to this file as it comes, as JSON lines")
+        .help("write each cell to this file when it arrives, as JSON lines")
         .more(
             "For campaigns of hundreds of members: the document has no cells then, and names the \
              file, which show and compare read.",
@@ -208,7 +208,7 @@ pub(crate) static TABLE: &[Opt] = &[
             None
         }))
         .help("store the campaign in a history")
-        .more("The value is that of netperf --history. list prints what is there."),
+        .more("The value is that of netperf --history. list prints the campaigns of the history."),
     Opt::named("db", Group::History)
         .takes("place", ValueKind::Text)
         .set(|a, text| a.place = Some(text.to_owned()))

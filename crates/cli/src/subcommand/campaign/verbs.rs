@@ -122,8 +122,8 @@ Usage: netperf campaign run plan.toml --inventory file --key-file file [options]
 
 Measures by a plan between the agents of an inventory, or those that join, and
 prints a matrix of senders and receivers. The plan names the pattern, the test
-and the times in seconds; - is standard input. Ctrl-C ends it, and what was
-measured until then is printed.
+and the times in seconds; - is standard input. Ctrl-C ends it, and the result
+so far is printed.
 
   pattern = \"pairs\"   # or mesh, incast, fanout, bisection, ring, list
   test = \"TCP_STREAM\"
@@ -174,7 +174,7 @@ Usage: netperf campaign compare before after [options]
 Compares two results cell by cell, and names the cells that changed, with a
 false discovery rate of 1 %. Each is a document (run -o), a file of cells
 (run --cells), or a campaign of a history, by its identifier or the first six
-digits of it. Plans that mean something else are refused.
+digits of it. Results of plans with another meaning are refused.
 
   netperf campaign compare before.json after.json
   netperf campaign compare 64b134 after.json --db history.sqlite
@@ -228,8 +228,8 @@ const KEY: &str = "\
 Usage: netperf campaign key [options]
 
 Makes a new random key, and prints it or writes it to a private file. The agents
-and the coordinator need the same key. Who has it can use all agents that have
-it, so make a new one for each campaign.
+and the coordinator need the same key. Anyone who has the key can use every
+agent that has it, so make a new one for each campaign.
 
   netperf campaign key -o key
 

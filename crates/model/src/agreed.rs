@@ -52,7 +52,7 @@ pub struct Hosts {
     pub remote: Host,
 }
 
-/// Data socket and buffers of one end, in force.
+/// Data socket and buffers of one program, in force.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "agreed")]
@@ -63,10 +63,10 @@ pub struct EndSetup {
     /// `SO_RCVBUF` at the beginning, bytes; null if unknown.
     #[serde(rename = "recv_buffer_bytes")]
     pub recv_buffer: Option<u32>,
-    /// Bytes per send; null if this end does not send.
+    /// Bytes per send; null if this program does not send.
     #[serde(rename = "send_size_bytes")]
     pub send_size: Option<u32>,
-    /// Bytes per receive; null if this end does not receive.
+    /// Bytes per receive; null if this program does not receive.
     #[serde(rename = "recv_size_bytes")]
     pub recv_size: Option<u32>,
     /// Send buffers in the ring, 0 if the ring is not used.
@@ -85,7 +85,7 @@ pub struct EndSetup {
     // -1: not asked, -2: refused.
     #[serde(rename = "type_of_service", with = "NotNegative")]
     pub tos: i32,
-    /// Socket options that both ends honour, read back: those asked for.
+    /// Requested socket options of client and server, as read back.
     #[serde(
         rename = "socket_options",
         serialize_with = "Settings::serialize_known",

@@ -125,7 +125,7 @@ pub struct CpuShares {
     pub softirq: f64,
 }
 
-/// CPU utilisation of one end over one iteration, in percent of all CPUs together.
+/// CPU utilisation of one host over one iteration, in percent of all CPUs together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "cpu")]

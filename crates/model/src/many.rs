@@ -132,7 +132,7 @@ pub fn flows_have_threads(transport: TransportId, connects: bool, method: IoMeth
     waits || (connects && SET_UP.contains(&transport)) || method == IoMethod::Uring
 }
 
-/// Threads for the flows of one end, as requested.
+/// Threads for the flows in one program, as requested.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "workers_wanted")]
@@ -328,7 +328,7 @@ pub struct Window {
     pub arrived: Option<ArrivedAmount>,
 }
 
-/// Threads of one end, in force.
+/// Threads of one program, in force.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "threads")]

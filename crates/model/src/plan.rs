@@ -69,7 +69,7 @@ impl From<bool> for Routing {
     }
 }
 
-/// Options of the data socket of one end.
+/// Options of the data socket of one program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "socket")]

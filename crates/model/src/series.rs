@@ -43,7 +43,7 @@ impl SeriesPlan {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct TcpSample {
-    /// Time since the beginning of the series at this end.
+    /// Time since the beginning of the series of this program.
     #[serde(rename = "at_seconds", with = "MicrosAsSeconds")]
     pub at_micros: u64,
     /// Smoothed round trip, microseconds.
@@ -137,10 +137,10 @@ fn with_bytes<S: Serializer>(samples: &[TcpSample], to: S) -> Result<S::Ok, S::E
 #[serde(default, rename = "flow_series")]
 pub struct FlowSeries {
     /// Number of netperf's connection, from 1 in the order in which they were opened; null
-    /// if this end cannot tell.
+    /// if this program does not know it.
     #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub flow: Option<u32>,
-    /// netperf's port as this end sees it; null if there is none.
+    /// netperf's port as this program sees it; null if there is none.
     #[serde(rename = "netperf_port", with = "PortOrNull")]
     pub port: u16,
     /// The samples in the order of time.
@@ -149,13 +149,13 @@ pub struct FlowSeries {
     pub samples: Vec<TcpSample>,
 }
 
-/// Samples of the TCP connections of one end over time.
+/// Samples of the TCP connections of one program over time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "series")]
 pub struct Series {
-    /// The beginning by the clock of this end, since 1970: the connection was then
-    /// open at this end, or the last of many connections.
+    /// The beginning by the clock of this host, since 1970: the connection was then
+    /// open here, or the last of many connections.
     #[serde(rename = "started_unix_seconds", with = "AsSeconds")]
     pub started: Duration,
     /// The time from one sample to the next: longer than requested if there would have

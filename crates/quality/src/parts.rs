@@ -25,7 +25,7 @@ pub struct PathEnd {
     system: Option<String>,
     /// Processor architecture, such as x86_64.
     machine: Option<String>,
-    /// Congestion control of the TCP connection on which this end sends.
+    /// Congestion control of the TCP connection on which this host sends.
     congestion_control: Option<String>,
 }
 

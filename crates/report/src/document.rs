@@ -90,7 +90,7 @@ pub struct ProgramInfo {
     pub compatible_with: String,
 }
 
-/// A program at the other end that is not netserver.
+/// A server that is not netserver.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "peer_program")]
@@ -131,7 +131,7 @@ pub struct Document {
     pub local: EndDocument,
     /// netserver's end, or that of the peer.
     pub remote: EndDocument,
-    /// The program at the other end. Null for netserver, and without one (`-N`).
+    /// The program of the server. Null for netserver, and without one (`-N`).
     pub peer: Option<PeerProgramInfo>,
     /// The result: means over all iterations. Null for tests without data, and if the run
     /// failed.
@@ -156,7 +156,7 @@ pub struct Document {
     /// iterations. If netserver kept to the rate, only some percentiles, the mean and the
     /// maximum are known. Null without a rate, or if netserver did not report it.
     pub lateness: Option<LatencySummary>,
-    /// The rate that an end kept to. Null without `--rate`.
+    /// The rate of a program that sends at a rate. Null without `--rate`.
     pub rate: Option<RateResult>,
     /// The confidence that was reached. Null unless `-i` or `-I` asks for it.
     pub confidence: Option<Confidence>,

@@ -25,7 +25,7 @@ pub(crate) static FLOWS: &[&[SelectorRow]] = &[
             "fairness of the flows, of what arrived if known: Jain's index, 1 if all did the same amount"),
         row("REMOTE_FAIRNESS", ["Remote", "Fairness", "Index", ""], "1/n to 1", "%.4f", Need::Nothing,
             Run(|v| many(v, |flows| flows.fairness_there)),
-            "the same as netserver counted: at the end that receives what netperf sends"),
+            "the same by netserver's counts: in a test that sends, of the data that arrived"),
         row("START_SKEW_USEC", ["Start", "Skew", "Microseconds", ""], "microseconds", "%.0f", Need::Nothing,
             Run(|v| many(v, |flows| flows.skew.map(|seconds| seconds * 1e6))),
             "time from the first operation of the first flow to the first one of the last"),

@@ -68,7 +68,7 @@ macro_rules! of_each_receiver {
         &[$(
             row(concat!("UDP_", $name), ["Datagrams", $head, "", ""], $unit, $format, Need::Nothing,
                 Run(|v| value(v, Receiver::Any, $value)),
-                concat!($meaning, ", at the end that receives, last iteration; with --sequence")),
+                concat!($meaning, ", at the receiver, last iteration; with --sequence")),
             row(concat!("LOCAL_UDP_", $name), ["Local", "Datagrams", $head, ""], $unit, $format, Need::Nothing,
                 Run(|v| value(v, Receiver::Local, $value)),
                 concat!($meaning, ", at netperf, last iteration; with --sequence")),

@@ -67,7 +67,7 @@ Every test for `-t` (not case sensitive), and every transport for `-T` of OMNI.
 `netperf --list` shows which of them can run on this host and, with `-H`, on another.
 
 A stock netserver supports OMNI with the marked transports; the others need this
-program at both ends. It supports the older tests that were included in its build.
+project's netserver. It supports the older tests that were included in its build.
 ";
 
 const INTRODUCTION: &str = "# Options

@@ -20,7 +20,7 @@ meanings. A value that was not measured is -1.
 const TITLES: [&str; 4] = [
     "Block 1: the test, its result and its sizes",
     "Block 2: CPU, confidence and transactions",
-    "Block 3: each end",
+    "Block 3: client and server",
     "Block 4: hosts, pacing, times of operations and the rest",
 ];
 
@@ -29,7 +29,7 @@ const TABLE: &str = "\n| name | unit | meaning |\n|---|---|---|\n";
 const PATHS_TITLE: &str = "
 ## Data paths
 
-The data path of each end. netperf 2.7 does not have these selectors; `all` and `?` omit
+The data paths of client and server. netperf 2.7 does not have these selectors; `all` and `?` omit
 them.
 ";
 

@@ -160,7 +160,7 @@ impl EndDocument {
     }
 }
 
-/// The request to one end; null leaves a choice to the system.
+/// The request to one program, netperf or netserver; null leaves a choice to the system.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "requested")]

@@ -33,7 +33,7 @@ pub struct FlowsResult {
     pub fairness: MeasuredFigure,
     /// True if `fairness` is that of the bytes that arrived at netserver.
     pub fairness_is_of_arrived: bool,
-    /// The same by netserver's counts, at the end that receives netperf's data, in the whole
+    /// The same by netserver's counts, at the receiver netperf's data, in the whole
     /// run. Null if unknown.
     pub remote_fairness: MeasuredFigure,
     /// Every flow, in the order in which they were opened.
@@ -53,7 +53,7 @@ pub struct FlowResult {
     pub transactions: u64,
     /// The rate of bytes sent.
     pub sent_bits_per_second: MeasuredFigure,
-    /// The rate of bytes that arrived at netserver. Null if unknown, if both ends send, and if
+    /// The rate of bytes that arrived at netserver. Null if unknown, if both programs send, and if
     /// only a part of the run counts.
     pub arrived_bits_per_second: MeasuredFigure,
     /// The rate of bytes received.

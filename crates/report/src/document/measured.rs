@@ -100,7 +100,7 @@ pub struct IterationDocument {
     /// State of TCP at netperf's end when the data connection ended. Null if unknown.
     pub tcp: Option<TcpFacts>,
     /// The parts of transaction times. Null without --timestamps, and if no transaction was
-    /// observed completely by both ends.
+    /// observed completely by both programs.
     pub one_way: Option<OneWayResult>,
     /// The times of each request and its response. Null without --timestamps and --rate.
     pub datagram_times: Option<DatagramTimes>,
@@ -112,12 +112,12 @@ pub struct IterationDocument {
     pub remote: Option<MeasuredEnd>,
 }
 
-/// The measurements of one end.
+/// The measurements of one program, netperf or netserver.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "measured")]
 pub struct MeasuredEnd {
-    /// The length of the iteration at this end.
+    /// The length of the iteration, as this program measured it.
     pub elapsed_seconds: MeasuredFigure,
     /// The counts.
     #[serde(flatten)]
@@ -147,11 +147,11 @@ pub struct MeasuredEnd {
     pub process_cpu: Option<ProcessCpu>,
     /// The threads of many flows. Null with the plain loop, and if unknown.
     pub workers: Option<WorkerThreads>,
-    /// Samples of TCP connections. Null without --series, and at an end that took none.
+    /// Samples of TCP connections. Null without --series, and if this program took none.
     pub series: Option<Series>,
 }
 
-/// Counts of one end.
+/// Counts of one program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -194,16 +194,16 @@ pub struct SystemCalls {
     pub zero_copy_share: MeasuredFigure,
 }
 
-/// Numbered datagrams at one end.
+/// Numbered datagrams of one program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "datagrams")]
 pub struct DatagramCounts {
-    /// Numbered datagrams that this end sent.
+    /// Numbered datagrams that this program sent.
     pub sent: u64,
-    /// Different datagrams that arrived at this end.
+    /// Different datagrams that arrived at this program.
     pub received: u64,
-    /// Datagrams sent to this end that never arrived. Null if none were sent to it.
+    /// Datagrams sent to this program that never arrived. Null if none were sent to it.
     pub lost: Option<u64>,
     /// Their share of those that should have arrived.
     pub lost_percent: MeasuredFigure,
@@ -218,7 +218,7 @@ pub struct DatagramCounts {
     pub too_late: Option<u64>,
     /// Datagrams without a number. Null if not counted.
     pub unnumbered: Option<u64>,
-    /// Datagrams that the kernel of this end dropped because the receive buffer of the socket was
+    /// Datagrams that the kernel of this host dropped because the receive buffer of the socket was
     /// full; they are among the lost ones. Null if not counted.
     pub dropped_by_socket: Option<u64>,
     /// Interarrival jitter at the end (RFC 3550). Null if no datagram arrived.
@@ -230,7 +230,7 @@ pub struct DatagramCounts {
     pub max_delay_variation_microseconds: MeasuredFigure,
 }
 
-/// Rates each way, from the counts of one end over netperf's time.
+/// Rates each way, from the counts of one program over netperf's time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -409,7 +409,7 @@ impl IterationDocument {
 
 impl MeasuredEnd {
     /// `bases` are the time bases of what was sent and received, `sent_to` is the number of numbered
-    /// datagrams that the other end sent.
+    /// datagrams that the other program sent.
     fn of(
         plan: &TestPlan,
         result: &EndResult,
@@ -481,7 +481,7 @@ impl SystemCalls {
 }
 
 impl DatagramCounts {
-    /// `sent_to` is the number of datagrams that were sent to this end.
+    /// `sent_to` is the number of datagrams that were sent to this program.
     fn of(quality: Quality, sent_to: Option<u64>) -> Self {
         let got = Reception {
             quality,

@@ -14,7 +14,7 @@ pub struct OneWayResult {
     /// The source of timestamps: the kernels, or the network devices.
     #[cfg_attr(feature = "schema", schemars(extend("enum" = ["software", "hardware"])))]
     pub clock: String,
-    /// Transactions that both ends observed completely.
+    /// Transactions that both programs observed completely.
     pub transactions: usize,
     /// Sampled transactions that could not be used.
     pub discarded: usize,

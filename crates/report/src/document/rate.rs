@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::latency::{LatencySummary, percentiles};
 
-/// The rate that an end kept to.
+/// The rate of a program that sends at a rate.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "rate")]

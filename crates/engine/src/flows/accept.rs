@@ -21,6 +21,8 @@ use crate::timing::{ConnectionWait, is_underway};
 
 /// Time without a further connection while some are missing that ends the wait.
 const NEXT_CONNECTION: Duration = Duration::from_secs(15);
+/// Most accepted connections that are watched for data while others are missing.
+const WATCHED: usize = 64;
 /// Interval between looks at the control connection meanwhile.
 const LOOK: Duration = Duration::from_millis(200);
 /// The port where a search for ports goes on after the highest.
@@ -40,7 +42,7 @@ pub(super) fn accept_each<C: Connects>(
     // A connection has the time-outs of its listener.
     without::set_patience(listener.as_fd(), Some(NEXT_CONNECTION))?;
     while (accepted.len() as u64) < u64::from(flows) {
-        if !await_connection(listener, control, (since, &mut wait))? {
+        if await_readable(&[listener.as_fd()], control, (since, &mut wait))?.is_none() {
             continue;
         }
         let mut give_up = || since.elapsed() >= NEXT_CONNECTION;
@@ -59,15 +61,23 @@ pub(super) fn accept_each<C: Connects>(
     Ok(accepted)
 }
 
+/// Connections that are no more than sockets.
+pub(super) struct Accepted {
+    pub(super) sockets: Vec<Socket>,
+    /// Reading of `CLOCK_MONOTONIC` when data of one was first seen, if others were missing then.
+    pub(super) data_since: Option<u64>,
+}
+
 /// Accepts this many connections that are no more than sockets.
 pub(super) fn accept(
     gate: AcceptFilter<'_>,
     flows: u32,
     control: Option<BorrowedFd<'_>>,
-) -> io::Result<Vec<Socket>> {
+) -> io::Result<Accepted> {
     let listener = gate.listener;
     listener.set_nonblocking(true)?;
-    let mut accepted = Vec::new();
+    let mut accepted: Vec<Socket> = Vec::new();
+    let mut data_since = None;
     let mut since = clock::now();
     let mut wait = ConnectionWait::new(NEXT_CONNECTION);
     while (accepted.len() as u64) < u64::from(flows) {
@@ -79,24 +89,35 @@ pub(super) fn accept(
                 wait = ConnectionWait::new(NEXT_CONNECTION);
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                await_connection(listener, control, (since, &mut wait))?;
+                let watched = if data_since.is_none() { WATCHED } else { 0 };
+                let mut readable = vec![listener.as_fd()];
+                readable.extend(accepted.iter().take(watched).map(AsFd::as_fd));
+                let first = await_readable(&readable, control, (since, &mut wait))?;
+                if first.is_some_and(|first| first > 0) {
+                    data_since = Some(clock::monotonic());
+                }
             }
             Err(error) if is_passing(&error) => {}
             Err(error) => return Err(error),
         }
     }
-    Ok(accepted)
+    Ok(Accepted {
+        sockets: accepted,
+        data_since,
+    })
 }
 
-/// Waits a while for a connection; whether there is one. Fails when none has come for too
-/// long, or when netperf is gone.
-fn await_connection(
-    listener: &Socket,
+/// Waits a while for a connection to the listener, which is the first socket, or for data: the
+/// position of the first socket that is ready. Fails when no connection has come for too long, or
+/// when netperf is gone.
+fn await_readable(
+    sockets: &[BorrowedFd<'_>],
     control: Option<BorrowedFd<'_>>,
     (since, wait): (Moment, &mut ConnectionWait),
-) -> io::Result<bool> {
-    if any_ready(&[listener.as_fd()], Interest::Read, LOOK)?.is_some() {
-        return Ok(true);
+) -> io::Result<Option<usize>> {
+    let first = any_ready(sockets, Interest::Read, LOOK)?;
+    if first.is_some() {
+        return Ok(first);
     }
     if control.is_some_and(control_has_ended) {
         return Err(io::ErrorKind::ConnectionAborted.into());
@@ -104,7 +125,7 @@ fn await_connection(
     if wait.is_over(since.elapsed(), control.is_some_and(is_underway)) {
         return Err(io::ErrorKind::TimedOut.into());
     }
-    Ok(false)
+    Ok(None)
 }
 
 /// Sockets and ports of many flows of datagrams: the first flow has the data socket of the

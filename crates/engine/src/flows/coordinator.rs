@@ -113,6 +113,7 @@ pub(super) fn coordinate(
     // The parts of the run count from the agreed begin, also if the gate is opened late, or from
     // when data came. The part that counts may not be over before the gate is opened.
     let since = plan.begin_at.or(plan.sent_since);
+    let since = since.or_else(|| shared.data_since());
     let begun = since.map_or(opened, clock::at_monotonic);
     let has_margins = plan
         .stages

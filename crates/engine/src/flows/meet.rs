@@ -432,8 +432,10 @@ impl<'r, P: Program> FlowSet<'r, P> {
     fn accepted<C: Connects>(&self, how: &C) -> Result<Vec<C::Endpoint>, EngineError> {
         let gate = self.gate()?;
         let accepted = match C::OF_SOCKET {
-            Some(make) => accept(gate, self.flows, self.control)
-                .map(|sockets| sockets.into_iter().map(make).collect()),
+            Some(make) => accept(gate, self.flows, self.control).map(|accepted| {
+                self.common.shared.note_data_since(accepted.data_since);
+                accepted.sockets.into_iter().map(make).collect()
+            }),
             None => accept_each(how, gate, self.flows, self.control),
         };
         let accepted: Vec<C::Endpoint> = accepted.map_err(Operation::Accept.failed())?;

@@ -101,6 +101,9 @@ pub(crate) struct SharedRun {
     silent: AtomicU64,
     /// When the other host was heard on the flows of any worker, nanoseconds of the clock.
     heard: AtomicU64,
+    /// Reading of `CLOCK_MONOTONIC` when data was seen before all connections were accepted; 0
+    /// without such data.
+    data_since: AtomicU64,
     /// True if a control connection reveals the loss of the other host.
     has_control: AtomicBool,
     gate: Mutex<Gate>,
@@ -137,6 +140,7 @@ impl SharedRun {
             lost: AtomicBool::new(false),
             silent: AtomicU64::new(0),
             heard: AtomicU64::new(0),
+            data_since: AtomicU64::new(0),
             has_control: AtomicBool::new(false),
             gate: Mutex::default(),
             changed: Condvar::new(),
@@ -188,6 +192,17 @@ impl SharedRun {
     /// Returns whether the peer is gone.
     pub(crate) fn is_lost(&self) -> bool {
         self.lost.load(Ordering::Relaxed)
+    }
+
+    /// Data was seen at this reading of `CLOCK_MONOTONIC`, before all connections were accepted.
+    pub(crate) fn note_data_since(&self, time: Option<u64>) {
+        self.data_since.store(time.unwrap_or(0), Ordering::Relaxed);
+    }
+
+    /// Reading of `CLOCK_MONOTONIC` when data was seen before all connections were accepted.
+    pub(crate) fn data_since(&self) -> Option<u64> {
+        let time = self.data_since.load(Ordering::Relaxed);
+        (time > 0).then_some(time)
     }
 
     /// A control connection tells of the loss of the other host.

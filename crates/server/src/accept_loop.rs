@@ -48,6 +48,7 @@ use super::proofs::{PROOF_TIME, ProofPool};
 use super::served_protocol::ServedProtocol;
 use super::session;
 use super::session_process::SessionProcess;
+use super::session_starter::SessionStarter;
 use super::start_rates::StartRates;
 
 /// Pause after accept(2) fails for lack of descriptors or memory.
@@ -72,6 +73,7 @@ pub(super) struct AcceptLoop {
     most_waiting: usize,
     pub(super) host: HostLimits,
     pub(super) sessions: Vec<SessionProcess>,
+    starter: SessionStarter,
     proofs: ProofPool,
     starts: StartRates,
     /// Number of sessions started.
@@ -166,6 +168,7 @@ impl AcceptLoop {
             most_waiting: host.waiting(),
             host,
             sessions: Vec::new(),
+            starter: SessionStarter::default(),
             proofs: ProofPool::default(),
             starts: StartRates::default(),
             started: 0,
@@ -255,6 +258,7 @@ impl AcceptLoop {
             self.data_arrivals.next(),
             self.next_proof(),
             self.next_worker(),
+            self.starter.until(),
             self.files.as_ref().and_then(FileHelper::until),
         ];
         let next = moments.into_iter().flatten().min();
@@ -443,6 +447,8 @@ impl AcceptLoop {
     fn look_at_host(&mut self) {
         let permitted = self.admission.policy().transports;
         self.args.access.found = Some(registry::find(permitted));
+        // It has the settings of its start.
+        self.starter.end();
     }
 
     /// Stops accepting clients; running sessions may finish.
@@ -452,6 +458,7 @@ impl AcceptLoop {
             self.poller.remove(listener.as_fd());
         }
         self.pending.clear();
+        self.starter.end();
         self.end_workers();
         self.data_arrivals.close();
         let next_timeout = self.args.operations.drain();
@@ -518,6 +525,10 @@ impl AcceptLoop {
         self.data_arrivals.remove_session(session.number);
         self.iperf3.remove_session(session.number, &self.poller);
         session.read_the_rest();
+        if matches!(end, ProcessEnd::Signal(_)) {
+            // The next sessions have other places of things in memory.
+            self.starter.end();
+        }
         if let Some((source, _)) = session.unproven {
             // A session that netserver ends is no failure of its client.
             let failed = end != ProcessEnd::Drained || self.draining.is_none();
@@ -543,6 +554,9 @@ impl AcceptLoop {
         }
         self.end_proofs(now);
         self.start_workers();
+        if self.starter.until().is_some_and(over) {
+            self.starter.end();
+        }
         self.end_slow_reload();
         if self.admission.next().is_some_and(over) {
             self.admission.look(&self.poller);

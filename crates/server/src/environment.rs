@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use netperf_daemon::supervisor::Supervisor;
 
 use super::served_protocol::ServedProtocol;
-use super::{agent, own_process};
+use super::{agent, own_process, session_starter};
 
 /// Environment of the process.
 #[derive(Debug, Default)]
@@ -24,6 +24,8 @@ pub(crate) struct Environment {
     pub(crate) rights: Option<i32>,
     /// Descriptor at which a session passes the connection of a coordinator.
     pub(crate) door: Option<i32>,
+    /// Descriptor of the channel to the listener, in a process that starts sessions.
+    pub(crate) starter: Option<i32>,
     /// True if a library is preloaded, which may need system calls or files that the sandbox
     /// forbids.
     pub(crate) preloaded: bool,
@@ -47,6 +49,7 @@ impl Environment {
             handoff: number(own_process::HANDOFF),
             rights: number(own_process::RIGHTS),
             door: number(agent::SESSION_DOOR),
+            starter: number(session_starter::STARTER),
             preloaded: has("LD_PRELOAD"),
             supervisor: Supervisor::new(|name| std::env::var_os(name)),
         }

@@ -21,11 +21,12 @@ mod served_protocol;
 mod session;
 mod session_limit;
 mod session_process;
+mod session_starter;
 mod start_rates;
 
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::{AsFd, IntoRawFd as _, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -57,6 +58,7 @@ pub use iperf2::serve_alone as iperf2_alone;
 pub use iperf3::alone::serve as iperf3_alone;
 use iperf3::session::{SessionStart, StreamTimeouts};
 use served_protocol::ServedProtocol;
+use session_starter::Given;
 
 use crate::iperf3::report::Iperf3Report;
 
@@ -205,6 +207,12 @@ fn serve(args: &ServerArgs, argv: &[OsString]) -> Result<ExitCode, Failure> {
     if let Some(asked) = &args.operations.health {
         return health(asked);
     }
+    if let Some(channel) = environment.starter.and_then(pass::take_inherited) {
+        let session = |control: OwnedFd, given: Given<OwnedFd>| {
+            serve_forked(control, args, given, ServedProtocol::Netperf)
+        };
+        return Ok(session_starter::serve(&channel, session));
+    }
     let inetd = !args.standalone && !environment.supervisor.listens();
     if inetd && netperf_os::process::standard_input_is_socket() {
         return match netperf_os::process::take_standard_input() {
@@ -290,27 +298,30 @@ fn answer_to(number: u32) -> Option<u8> {
     }
 }
 
-/// Serves a session in this process, which the listener has forked because it cannot start itself
-/// again.
+/// Serves a session in this process, which was forked by the starter of sessions, or by a listener
+/// that cannot start itself again.
 fn serve_forked(
     control: OwnedFd,
     args: &ServerArgs,
-    (handoff, door): (Option<Socket>, Option<OwnedFd>),
+    given: Given<OwnedFd>,
     protocol: ServedProtocol,
 ) -> ExitCode {
     let environment = Environment {
         records: true,
         protocol,
-        handoff: handoff.map(|socket| OwnedFd::from(socket).into_raw_fd()),
-        door: door.map(OwnedFd::into_raw_fd),
         preloaded: key::variable("LD_PRELOAD").is_some(),
         ..Environment::default()
     };
-    serve_for_listener(control.into(), args, &environment)
+    serve_for_listener(control.into(), args, &environment, given)
 }
 
-fn serve_for_listener(control: Socket, args: &ServerArgs, environment: &Environment) -> ExitCode {
-    if let Some(door) = environment.rights.and_then(pass::take_inherited) {
+fn serve_for_listener(
+    control: Socket,
+    args: &ServerArgs,
+    environment: &Environment,
+    given: Given<OwnedFd>,
+) -> ExitCode {
+    if let Some(door) = given.rights {
         rights::set_door(door.into());
     }
     let connects = match environment.protocol {
@@ -334,9 +345,7 @@ fn serve_for_listener(control: Socket, args: &ServerArgs, environment: &Environm
             return ExitCode::SUCCESS;
         }
     }
-    let handoff = environment.handoff.and_then(pass::take_inherited);
-    let handoff = handoff.map(Socket::from);
-    let door = environment.door.and_then(pass::take_inherited);
+    let handoff = given.handoff.map(Socket::from);
     if environment.protocol == ServedProtocol::Iperf3 {
         if let Some(handoff) = handoff {
             let start = SessionStart {
@@ -353,7 +362,7 @@ fn serve_for_listener(control: Socket, args: &ServerArgs, environment: &Environm
         }
         return ExitCode::SUCCESS;
     }
-    let inherited = (handoff, door.map(Socket::from));
+    let inherited = (handoff, given.door.map(Socket::from));
     session::serve(control, args, inherited, &mut ListenerRecords::default());
     ExitCode::SUCCESS
 }
@@ -365,7 +374,12 @@ fn one_session(
     environment: &Environment,
 ) -> Result<ExitCode, Failure> {
     if environment.records {
-        return Ok(serve_for_listener(control, args, environment));
+        let given = Given {
+            handoff: environment.handoff.and_then(pass::take_inherited),
+            door: environment.door.and_then(pass::take_inherited),
+            rights: environment.rights.and_then(pass::take_inherited),
+        };
+        return Ok(serve_for_listener(control, args, environment, given));
     }
     // inetd may connect all three standard streams to the client, which must not read the log.
     let to_client = netperf_os::process::standard_error_is_socket() && !environment.journal;

@@ -23,6 +23,7 @@ use super::agent::SESSION_DOOR;
 use super::own_process::{HANDOFF, OwnProcess, RecordLines};
 use super::proofs::ProofSource;
 use super::served_protocol::ServedProtocol;
+use super::session_starter::{Given, SessionStarter};
 
 /// Variable with the transports and features that the listener found on its host.
 pub(super) const FOUND: &str = "NETSERVER_FOUND";
@@ -53,8 +54,9 @@ pub(super) struct SessionProcess {
 }
 
 impl SessionProcess {
-    /// Starts this program again with the connection as standard input, as inetd would. Returns
-    /// the listener's end of the hand-off socket, too, if data may use the listener's port.
+    /// Starts a process with the connection as standard input, as inetd would: by the starter of
+    /// sessions, or else as this program again. Returns the listener's end of the hand-off socket,
+    /// too, if data may use the listener's port.
     ///
     /// # Errors
     /// When there are too many processes or open files.
@@ -64,6 +66,7 @@ impl SessionProcess {
         args: &ServerArgs,
         (one_port, door): (OnePort, Option<BorrowedFd<'_>>),
         protocol: ServedProtocol,
+        starter: Option<&mut SessionStarter>,
     ) -> io::Result<(Self, Option<Socket>)> {
         let address = admission::peer_of(&control);
         let handoff = match one_port {
@@ -86,10 +89,22 @@ impl SessionProcess {
             process.streams(kept_control.try_clone()?, writer.try_clone()?);
             process.start_itself()
         };
-        let started = start_itself();
+        let by_starter = starter.and_then(|starter| {
+            let given = Given {
+                handoff: handoff.as_ref().map(|(_, inside)| inside.as_fd()),
+                door,
+                rights: rights::door(here),
+            };
+            let streams = (kept_control.as_fd(), writer.as_fd());
+            starter.start((args, one_port), streams, &given).ok()
+        });
+        let started = match by_starter {
+            Some(number) => Ok(ChildProcess::Forked(number)),
+            None => start_itself().map(ChildProcess::Started),
+        };
         let forked = ForkedSession(args, one_port, protocol);
         let child = match started {
-            Ok(child) => ChildProcess::Started(child),
+            Ok(child) => child,
             // The program may be gone, or not executable for this user.
             Err(_) => forked.start(
                 (&kept_control, &writer),
@@ -182,10 +197,8 @@ impl SessionProcess {
     }
 }
 
-/// Serves a session in a process that was forked, from its control connection, its hand-off socket
-/// and the door of the agent.
-type ServeForked =
-    fn(OwnedFd, &ServerArgs, (Option<Socket>, Option<OwnedFd>), ServedProtocol) -> ExitCode;
+/// Serves a session in a process that was forked, from its control connection and what it is given.
+type ServeForked = fn(OwnedFd, &ServerArgs, Given<OwnedFd>, ServedProtocol) -> ExitCode;
 
 static SERVE_FORKED: OnceLock<ServeForked> = OnceLock::new();
 
@@ -229,7 +242,13 @@ impl ForkedSession<'_> {
         if process::begin_anew(&control, writer, &kept).is_err() {
             std::process::exit(1);
         }
-        let _status = serve(control, &args, (handoff, door), protocol);
+        let given = Given {
+            handoff: handoff.map(OwnedFd::from),
+            door,
+            // That of this process stays.
+            rights: None,
+        };
+        let _status = serve(control, &args, given, protocol);
         std::process::exit(0);
     }
 }

@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
+use netperf_testkit::process::signal;
 use netperf_testkit::{
     Invocation, LoopbackOnly, Netserver, Place, Programs, Running, Scratch, TwoHosts, eventually,
     ours, procfs, require,
@@ -315,6 +316,74 @@ fn threat_model_a_stranger_after_a_local_client_has_the_descriptors_of_one_befor
     let before = session_of(hosts.client(), TwoHosts::SERVER_V4);
     session_of(hosts.server(), "127.0.0.1");
     assert_eq!(session_of(hosts.client(), TwoHosts::SERVER_V4), before);
+}
+
+/// Many sessions are started by a process of the threat model, which ends when it is idle or a session
+/// crashes.
+fn starter_is_as_listed(is_root: bool) {
+    let started = Started::new(is_root, &["--sandbox", "require"]);
+    let server = &started.server;
+    let starter = || {
+        let mut children = procfs::children(server.pid()).into_iter();
+        children.find(|pid| procfs::name(*pid).as_deref() == Some("netserver-start"))
+    };
+    assert_eq!(starter(), None);
+    let variables = |pid: u32| fs::read_to_string(format!("/proc/{pid}/environ"));
+    let is_by_starter =
+        |pid: &u32| variables(*pid).is_ok_and(|text| text.contains("NETSERVER_STARTER"));
+    let is_confined = |pid: &u32| status(*pid, "Seccomp:") == "2";
+    let confined = || {
+        let sessions = server.sessions().into_iter();
+        sessions.filter(is_confined).collect::<Vec<u32>>()
+    };
+    let client = || started.client(server.port(), "-t TCP_RR -l 60 --rate 2");
+    let _few: Vec<Running> = (0..16).map(|_| client()).collect();
+    let all_run = || confined().len() == 16;
+    assert!(eventually(Duration::from_secs(60), all_run));
+    assert_eq!(confined().into_iter().find(is_by_starter), None);
+    let (mut clients, mut last) = (Vec::new(), None);
+    let has_one = eventually(Duration::from_secs(60), || {
+        clients.push(client());
+        let mut session = None;
+        eventually(Duration::from_secs(20), || {
+            session = confined().into_iter().find(is_by_starter);
+            session.is_some()
+        });
+        // A listener that is stopped ends none that is idle.
+        signal(server.pid(), "STOP");
+        last = session.zip(starter());
+        if last.is_none() {
+            signal(server.pid(), "CONT");
+        }
+        last.is_some()
+    });
+    assert!(has_one, "{:?}", server.said());
+    let (session, first) = last.expect("both");
+    started.check(session, "session");
+    started.check(first, "starter of sessions");
+    signal(session, "ABRT");
+    signal(server.pid(), "CONT");
+    // Not because it is idle.
+    let is_another = || {
+        clients.push(client());
+        starter() != Some(first)
+    };
+    assert!(eventually(Duration::from_secs(20), is_another));
+    assert!(eventually(Duration::from_secs(20), || starter().is_none()));
+}
+
+#[test]
+fn threat_model_the_starter_of_sessions_of_root_is_as_listed_netns() {
+    if require::root() && has_walls() {
+        starter_is_as_listed(true);
+    }
+}
+
+#[test]
+fn threat_model_the_starter_of_sessions_of_a_user_is_as_listed_netns() {
+    if require::root() && has_walls() {
+        starter_is_as_listed(false);
+    }
 }
 
 #[test]

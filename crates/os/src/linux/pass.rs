@@ -65,6 +65,40 @@ fn send_with_rights(
     counted(unsafe { libc::sendmsg(to.as_raw_fd(), &raw const message, flags) }).map(drop)
 }
 
+/// Number of descriptors of [`send_five`].
+const FIVE: usize = 5;
+
+/// Sends a message with five descriptors, as [`send`] sends one.
+///
+/// # Errors
+/// As [`send`], and `EINVAL` on a system without `SCM_RIGHTS`.
+pub fn send_five(to: BorrowedFd<'_>, bytes: &[u8], with: [BorrowedFd<'_>; FIVE]) -> io::Result<()> {
+    let mut part = [sent_part(bytes)];
+    let mut message = message(&mut part);
+    let numbers = with.map(|fd| fd.as_raw_fd());
+    let mut control = Control::new(libc::SOL_SOCKET, libc::SCM_RIGHTS, numbers);
+    control.attach(&mut message);
+    let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
+    // SAFETY: every pointer in `message` describes memory that outlives the call.
+    counted(unsafe { libc::sendmsg(to.as_raw_fd(), &raw const message, flags) }).map(drop)
+}
+
+/// Waits for a message of [`send_five`]: its length, 0 at the end, and its descriptors, with
+/// close-on-exec set.
+///
+/// # Errors
+/// Whatever recvmsg(2) reports.
+pub fn receive_five(from: BorrowedFd<'_>, buf: &mut [u8]) -> io::Result<(usize, Vec<OwnedFd>)> {
+    let mut part = [received_part(buf)];
+    let mut message = message(&mut part);
+    let mut control = ControlBuffer::<{ size_of::<Control<[RawFd; FIVE]>>() }>::new();
+    control.attach(&mut message);
+    let flags = libc::MSG_CMSG_CLOEXEC;
+    // SAFETY: every pointer in `message` describes memory that outlives the call.
+    let count = counted(unsafe { libc::recvmsg(from.as_raw_fd(), &raw mut message, flags) })?;
+    Ok((count, descriptors(&message)))
+}
+
 /// Blocking mode of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PassWait {
@@ -133,15 +167,20 @@ fn receive_with_rights(
 /// Takes the descriptor from the control data of a received message. If there are several, all are
 /// closed.
 fn descriptor(message: &libc::msghdr) -> Option<OwnedFd> {
+    let mut taken = descriptors(message);
+    taken.pop().filter(|_| taken.is_empty())
+}
+
+/// Takes the descriptors from the control data of a received message.
+fn descriptors(message: &libc::msghdr) -> Vec<OwnedFd> {
     let rights = controls(message)
         .filter(|(level, kind, _)| (*level, *kind) == (libc::SOL_SOCKET, libc::SCM_RIGHTS));
     let numbers = rights.flat_map(|(_, _, data)| data.chunks_exact(size_of::<RawFd>()));
-    let mut taken: Vec<OwnedFd> = numbers
+    numbers
         .filter_map(first)
         // SAFETY: the kernel just handed this descriptor out and nothing else owns it.
         .map(|fd: RawFd| unsafe { OwnedFd::from_raw_fd(fd) })
-        .collect();
-    taken.pop().filter(|_| taken.is_empty())
+        .collect()
 }
 
 /// Lets a descriptor stay open across exec(2), for a process that is about to be started.

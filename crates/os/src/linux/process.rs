@@ -74,6 +74,32 @@ pub fn fork_no_child() -> io::Result<Forked> {
     }
 }
 
+/// Forks a process that is a child of this one's parent (clone(2), `CLONE_PARENT`), which waits for
+/// its end. The calling process must have one thread.
+///
+/// # Errors
+/// As [`fork`], and `Unsupported` with a C library that keeps the number of its thread.
+pub fn fork_for_parent() -> io::Result<Forked> {
+    if !cfg!(target_env = "gnu") {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
+    let flags = libc::c_long::from(libc::CLONE_PARENT | libc::SIGCHLD);
+    // The order of the first two differs on this architecture.
+    let (first, second) = if cfg!(target_arch = "s390x") {
+        (0, flags)
+    } else {
+        (flags, 0)
+    };
+    // SAFETY: without a stack and without shared memory the call is fork(2); no other thread can
+    // hold a lock of the C library.
+    let forked = unsafe { libc::syscall(libc::SYS_clone, first, second, 0_i64, 0_i64, 0_i64) };
+    match forked {
+        0 => Ok(Forked::Child),
+        number if number > 0 => Ok(Forked::Parent(i32::try_from(number).unwrap_or(i32::MAX))),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// Starts a process that ends at once (fork(2)), and waits for it.
 ///
 /// # Errors

@@ -238,7 +238,10 @@ impl AcceptLoop {
         let door = self.agent.as_ref().filter(|_| of_netperf);
         let door = door.map(AgentProcess::door);
         let data = (one_port, door);
-        let started = SessionProcess::start(number, (control, peer), &self.args, data, protocol);
+        self.starter.note_sessions(self.sessions.len());
+        let starter = of_netperf.then_some(&mut self.starter);
+        let args = &self.args;
+        let started = SessionProcess::start(number, (control, peer), args, data, protocol, starter);
         match started {
             Ok((mut session, handoff)) => {
                 session.reloads = self.reloads;

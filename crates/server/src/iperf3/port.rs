@@ -281,6 +281,7 @@ impl AcceptLoop {
             &self.args,
             (OnePort::Tcp, None),
             ServedProtocol::Iperf3,
+            None,
         );
         match started {
             Ok((session, Some(handoff))) => {

@@ -133,7 +133,9 @@ pub(super) fn resolving(host: &str, port: &str, error: &ResolveError) -> String 
     }
     let text = &error.text;
     if let Some((host, port)) = with_port(host) {
-        return format!("'{host}:{port}' is not a host: give the port as -H {host} -p {port}");
+        return format!(
+            "'{host}:{port}' is not a host: give the port with -p, as in {host} -p {port}"
+        );
     }
     let way_out = if error.is_passing() {
         "the name server does not answer; try again, or give an address"

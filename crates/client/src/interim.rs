@@ -9,8 +9,8 @@ use netperf_measure::clock::{self, Moment};
 use netperf_measure::tcp::tcp_facts;
 use netperf_model::intervals::Intervals;
 use netperf_model::{
-    Duplex, Format, Interim, Iteration, Latency, RunPart, Tally, TestPlan, TransportId, Unit,
-    UnitKind, figures,
+    Duplex, Format, Interim, Iteration, Latency, RunPart, Tally, TestPlan, ThroughputUnit,
+    TransportId, UnitKind, figures,
 };
 use netperf_os::system;
 use netperf_program::output::{self, out};
@@ -21,7 +21,7 @@ use super::{show, ticker, until};
 
 /// The interval for a person: local time of day at its end, seconds since the begin of the run, and
 /// its rate.
-fn person_line(interim: &Interim, begin: f64, unit: Unit) -> String {
+fn person_line(interim: &Interim, begin: f64, unit: ThroughputUnit) -> String {
     let time = system::local_time(interim.ended, "%H:%M:%S").unwrap_or_default();
     let per_second = if interim.seconds > 0.0 {
         interim.work / interim.seconds
@@ -46,7 +46,7 @@ const SHORTEST: Duration = Duration::from_millis(1);
 /// State between interim lines.
 struct InterimPrinter<'a> {
     run: &'a RunCommand,
-    unit: Unit,
+    unit: ThroughputUnit,
     iteration: usize,
     kept: &'a mut Vec<Interim>,
     intervals: Intervals<Moment, Tally>,

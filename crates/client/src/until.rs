@@ -12,7 +12,8 @@ use netperf_engine::live::Live;
 use netperf_measure::clock::{self, Moment};
 use netperf_model::intervals::Intervals;
 use netperf_model::{
-    Duplex, EndSetup, Iteration, Limit, Tally, TestPlan, Unit, Until, UntilEnd, UntilPlan, Warning,
+    Duplex, EndSetup, Iteration, Limit, Tally, TestPlan, ThroughputUnit, Until, UntilEnd,
+    UntilPlan, Warning,
 };
 use netperf_os::alarm;
 use netperf_report::interim_work;
@@ -80,7 +81,7 @@ struct Watcher<'a> {
     connections: Option<u32>,
     /// The kernel has told acknowledged bytes.
     acknowledges: bool,
-    unit: Unit,
+    unit: ThroughputUnit,
     live: &'a Live,
     intervals: Intervals<Moment, Tally>,
     feed: Feed<'a>,
@@ -139,7 +140,7 @@ impl Watcher<'_> {
 /// is asked for.
 pub(super) fn beside<T>(
     plan: &TestPlan,
-    (unit, setup): (Unit, &EndSetup),
+    (unit, setup): (ThroughputUnit, &EndSetup),
     live: &Live,
     found: &mut Option<Until>,
     work: impl FnOnce() -> T,

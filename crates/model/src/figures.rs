@@ -8,7 +8,7 @@ use crate::catalog::tests::TestId;
 use crate::cpu::CpuUsage;
 use crate::outcome::Iteration;
 use crate::plan::TestPlan;
-use crate::units::{Unit, UnitKind};
+use crate::units::{ThroughputUnit, UnitKind};
 
 pub use self::number::{count, four_columns, per_call, percent, prefixed, two_digits, whole};
 
@@ -34,26 +34,26 @@ pub struct Figures {
 ///
 /// Transactions fall back to 10^6 bits/s where the test has none.
 #[must_use]
-pub fn unit_in_force(plan: &TestPlan, asked: Option<Unit>) -> Unit {
+pub fn unit_in_force(plan: &TestPlan, asked: Option<ThroughputUnit>) -> ThroughputUnit {
     let transactional = if plan.test == TestId::Omni {
         plan.flow.counts_transactions()
     } else {
         plan.test.name_has_rr()
     };
     match asked {
-        Some(Unit::Transactions) if !transactional => Unit::MegaBits,
+        Some(ThroughputUnit::Transactions) if !transactional => ThroughputUnit::MegaBits,
         Some(unit) => unit,
-        None if transactional => Unit::Transactions,
-        None => Unit::MegaBits,
+        None if transactional => ThroughputUnit::Transactions,
+        None => ThroughputUnit::MegaBits,
     }
 }
 
 /// The unit of the result in JSON, which no option changes: transactions per second, or
 /// 10^6 bits/s.
 #[must_use]
-pub fn document_unit(plan: &TestPlan) -> Unit {
+pub fn document_unit(plan: &TestPlan) -> ThroughputUnit {
     if plan.test.counts_connections() {
-        Unit::Transactions
+        ThroughputUnit::Transactions
     } else {
         unit_in_force(plan, None)
     }
@@ -61,9 +61,9 @@ pub fn document_unit(plan: &TestPlan) -> Unit {
 
 /// The unit of the per-direction throughputs: data, never transactions.
 #[must_use]
-pub fn data_unit(unit: Unit) -> Unit {
+pub fn data_unit(unit: ThroughputUnit) -> ThroughputUnit {
     match unit.kind() {
-        UnitKind::Transactions => Unit::MegaBits,
+        UnitKind::Transactions => ThroughputUnit::MegaBits,
         UnitKind::Data => unit,
     }
 }
@@ -74,7 +74,7 @@ pub const UNKNOWN: f64 = -1.0;
 /// The amount of work that the headline result counts, and its time base in seconds; `None` if
 /// the amount is unknown.
 #[must_use]
-pub fn work(plan: &TestPlan, unit: Unit, run: &Iteration) -> Option<(f64, f64)> {
+pub fn work(plan: &TestPlan, unit: ThroughputUnit, run: &Iteration) -> Option<(f64, f64)> {
     let (local, flow, timed) = (run.counted(), plan.flow, run.timed());
     if plan.test.counts_connections() || unit.kind() == UnitKind::Transactions {
         return Some((count(local.transactions), timed));
@@ -120,9 +120,9 @@ pub fn lacks_result(plan: &TestPlan, run: &Iteration) -> bool {
 
 /// The figures of one iteration.
 #[must_use]
-pub fn of_iteration(plan: &TestPlan, unit: Unit, run: &Iteration) -> Figures {
+pub fn of_iteration(plan: &TestPlan, unit: ThroughputUnit, run: &Iteration) -> Figures {
     let rate_unit = if plan.test.counts_connections() {
-        Unit::Transactions
+        ThroughputUnit::Transactions
     } else {
         unit
     };
@@ -141,7 +141,7 @@ pub fn of_iteration(plan: &TestPlan, unit: Unit, run: &Iteration) -> Figures {
 
 /// The means over all iterations; zeros when there are none.
 #[must_use]
-pub fn mean(plan: &TestPlan, unit: Unit, runs: &[Iteration]) -> Figures {
+pub fn mean(plan: &TestPlan, unit: ThroughputUnit, runs: &[Iteration]) -> Figures {
     if runs.is_empty() {
         return Figures::default();
     }
@@ -164,7 +164,7 @@ pub fn mean(plan: &TestPlan, unit: Unit, runs: &[Iteration]) -> Figures {
 /// Transactions per second of one iteration.
 #[must_use]
 pub fn transaction_rate(run: &Iteration) -> f64 {
-    Unit::Transactions.rate(count(run.counted().transactions), run.timed())
+    ThroughputUnit::Transactions.rate(count(run.counted().transactions), run.timed())
 }
 
 /// Mean round trip in microseconds; `None` without a transaction.
@@ -191,7 +191,12 @@ pub fn round_trip(plan: &TestPlan, run: &Iteration) -> Option<f64> {
 /// CPU time per unit of work: microseconds per transaction or per KByte.
 ///
 /// Work is netperf's, for both ends; without any there is no demand to state.
-fn service_demand(plan: &TestPlan, unit: Unit, run: &Iteration, cpu: Option<CpuUsage>) -> f64 {
+fn service_demand(
+    plan: &TestPlan,
+    unit: ThroughputUnit,
+    run: &Iteration,
+    cpu: Option<CpuUsage>,
+) -> f64 {
     let Some(cpu) = cpu else { return -1.0 };
     let by_transaction = unit.kind() == UnitKind::Transactions || plan.test.counts_connections();
     let (work, divisor) = if by_transaction {
@@ -215,7 +220,7 @@ fn service_demand(plan: &TestPlan, unit: Unit, run: &Iteration, cpu: Option<CpuU
 #[must_use]
 pub fn directional(
     plan: &TestPlan,
-    unit: Unit,
+    unit: ThroughputUnit,
     run: &Iteration,
     netperf: bool,
 ) -> [Option<f64>; 2] {
@@ -362,26 +367,29 @@ pub(crate) mod tests {
     #[test]
     fn the_unit_follows_the_name_or_for_omni_the_flow() {
         let asked = |test, unit| unit_in_force(&plan(test), unit);
-        assert_eq!(asked(TestId::TcpRr, None), Unit::Transactions);
-        assert_eq!(asked(TestId::TcpStream, None), Unit::MegaBits);
+        assert_eq!(asked(TestId::TcpRr, None), ThroughputUnit::Transactions);
+        assert_eq!(asked(TestId::TcpStream, None), ThroughputUnit::MegaBits);
         assert_eq!(
-            asked(TestId::TcpCc, Some(Unit::Transactions)),
-            Unit::MegaBits
+            asked(TestId::TcpCc, Some(ThroughputUnit::Transactions)),
+            ThroughputUnit::MegaBits
         );
-        assert_eq!(asked(TestId::TcpRr, Some(Unit::Bytes)), Unit::Bytes);
+        assert_eq!(
+            asked(TestId::TcpRr, Some(ThroughputUnit::Bytes)),
+            ThroughputUnit::Bytes
+        );
         let mut omni = plan(TestId::Omni);
         omni.flow = crate::plan::Flow::CC;
-        assert_eq!(unit_in_force(&omni, None), Unit::Transactions);
+        assert_eq!(unit_in_force(&omni, None), ThroughputUnit::Transactions);
     }
 
     #[test]
     fn a_sender_counts_what_arrived_and_a_receiver_what_it_got() {
         let run = run(2.0, end(2_000_000, 0, 0), end(0, 1_000_000, 0));
-        let sent = of_iteration(&plan(TestId::TcpStream), Unit::MegaBits, &run);
+        let sent = of_iteration(&plan(TestId::TcpStream), ThroughputUnit::MegaBits, &run);
         assert!(close(sent.throughput, 4.0));
         let mut back = run.clone();
         back.local = end(0, 500_000, 0);
-        let got = of_iteration(&plan(TestId::TcpMaerts), Unit::MegaBits, &back);
+        let got = of_iteration(&plan(TestId::TcpMaerts), ThroughputUnit::MegaBits, &back);
         assert!(close(got.throughput, 2.0));
     }
 
@@ -391,19 +399,19 @@ pub(crate) mod tests {
         run.remote = None;
         let mut without_control = plan(TestId::TcpStream);
         without_control.control = None;
-        let figures = of_iteration(&without_control, Unit::MegaBits, &run);
+        let figures = of_iteration(&without_control, ThroughputUnit::MegaBits, &run);
         assert!(close(figures.throughput, 1.0));
         // The amount that netserver received is unknown.
-        let figures = of_iteration(&plan(TestId::TcpStream), Unit::MegaBits, &run);
+        let figures = of_iteration(&plan(TestId::TcpStream), ThroughputUnit::MegaBits, &run);
         assert!(close(figures.throughput, UNKNOWN));
-        let figures = of_iteration(&plan(TestId::TcpRr), Unit::MegaBits, &run);
+        let figures = of_iteration(&plan(TestId::TcpRr), ThroughputUnit::MegaBits, &run);
         assert!(close(figures.throughput, 1.0));
     }
 
     #[test]
     fn connections_are_a_rate_whatever_the_unit() {
         let run = run(2.0, end(0, 0, 500), EndResult::default());
-        let figures = of_iteration(&plan(TestId::TcpCc), Unit::MegaBits, &run);
+        let figures = of_iteration(&plan(TestId::TcpCc), ThroughputUnit::MegaBits, &run);
         assert!(close(figures.throughput, 250.0));
     }
 
@@ -412,10 +420,10 @@ pub(crate) mod tests {
         // 2 CPUs at 50 % for one second are a second of CPU time.
         let mut run = run(1.0, end(512_000, 512_000, 1000), end(0, 512_000, 0));
         run.local.cpu = busy(50.0, 2);
-        let rr = of_iteration(&plan(TestId::TcpRr), Unit::Transactions, &run);
+        let rr = of_iteration(&plan(TestId::TcpRr), ThroughputUnit::Transactions, &run);
         assert!(close(rr.local_demand, 1000.0));
         assert!(close(rr.remote_demand, -1.0));
-        let bytes = of_iteration(&plan(TestId::TcpRr), Unit::MegaBits, &run);
+        let bytes = of_iteration(&plan(TestId::TcpRr), ThroughputUnit::MegaBits, &run);
         assert!(close(bytes.local_demand, 1000.0));
     }
 
@@ -423,7 +431,7 @@ pub(crate) mod tests {
     fn no_work_has_no_service_demand() {
         let mut run = run(1.0, end(0, 0, 0), end(0, 0, 0));
         run.local.cpu = busy(50.0, 2);
-        let figures = of_iteration(&plan(TestId::TcpRr), Unit::Transactions, &run);
+        let figures = of_iteration(&plan(TestId::TcpRr), ThroughputUnit::Transactions, &run);
         assert!(close(figures.local_demand, -1.0));
     }
 
@@ -433,7 +441,11 @@ pub(crate) mod tests {
         first.local.cpu = busy(50.0, 2);
         let mut second = run(1.0, end(0, 0, 10), end(0, 0, 0));
         second.local.cpu = busy(50.0, 2);
-        let means = mean(&plan(TestId::TcpRr), Unit::Transactions, &[first, second]);
+        let means = mean(
+            &plan(TestId::TcpRr),
+            ThroughputUnit::Transactions,
+            &[first, second],
+        );
         assert!(close(means.throughput, 505.0));
         assert!(close(means.local_demand, 50_500.0));
     }

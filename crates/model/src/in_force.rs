@@ -8,7 +8,7 @@ use crate::catalog::transports::{SocketKind, TransportId};
 use crate::figures::unit_in_force;
 use crate::outcome::{EndResult, Iteration};
 use crate::plan::{EndPlan, SocketPlan, TestPlan};
-use crate::units::Unit;
+use crate::units::ThroughputUnit;
 
 /// A setting that an end does not have as it was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -426,7 +426,7 @@ pub fn congestion(end: usize, asked: &str, got: Option<&str>) -> Substitution {
 
 /// A unit of the result that the test does not have: transactions of a test without any.
 #[must_use]
-pub fn unit(plan: &TestPlan, asked: Option<Unit>) -> Option<Substitution> {
+pub fn unit(plan: &TestPlan, asked: Option<ThroughputUnit>) -> Option<Substitution> {
     let got = unit_in_force(plan, asked);
     let lacking = asked.is_some_and(|asked| asked != got) && !plan.test.counts_connections();
     lacking.then(|| Substitution {

@@ -89,5 +89,5 @@ pub use secret::{PassphraseText, Secret, WeakSecret};
 pub use series::{FlowSeries, Series, SeriesPlan, TcpSample};
 pub use system::{system_text, text_of_errno, without_numbers};
 pub use token::Token;
-pub use units::{Unit, UnitKind};
+pub use units::{ThroughputUnit, UnitKind};
 pub use until::{Course, Known, KnownPercentile, Until, UntilEnd, UntilPlan};

@@ -30,7 +30,7 @@ pub fn without_size_letter(text: &str) -> (&str, u32) {
 
 /// A unit of throughput.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Unit {
+pub enum ThroughputUnit {
     /// `G`: 2^30 bytes per second.
     GibiBytes,
     /// `M`: 2^20 bytes per second.
@@ -64,8 +64,8 @@ pub enum UnitKind {
     Transactions,
 }
 
-impl Unit {
-    /// The unit that a `-f` letter names. Never fails: see [`Unit::Unknown`].
+impl ThroughputUnit {
+    /// The unit that a `-f` letter names. Never fails: see [`ThroughputUnit::Unknown`].
     #[must_use]
     pub const fn from_letter(letter: char) -> Self {
         match letter {
@@ -158,11 +158,11 @@ mod tests {
 
     #[test]
     fn a_megabit_is_a_million_bits() {
-        assert!((Unit::MegaBits.rate(125_000.0, 1.0) - 1.0).abs() < 1e-12);
+        assert!((ThroughputUnit::MegaBits.rate(125_000.0, 1.0) - 1.0).abs() < 1e-12);
     }
 
     #[test]
     fn no_elapsed_time_gives_zero_and_not_infinity() {
-        assert!(Unit::MegaBits.rate(5.0, 0.0).abs() < f64::EPSILON);
+        assert!(ThroughputUnit::MegaBits.rate(5.0, 0.0).abs() < f64::EPSILON);
     }
 }

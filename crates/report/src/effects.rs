@@ -2,7 +2,7 @@
 //! verbosity 1 what verbosity 2 has in tables, and encryption and series at both.
 
 use netperf_model::figures::count;
-use netperf_model::{Part, QualityScope, TestId, Unit};
+use netperf_model::{Part, QualityScope, TestId, ThroughputUnit};
 
 use crate::quality::{Receiver, Reception, reception};
 use crate::view::{EndView, View};
@@ -85,15 +85,18 @@ fn flows(view: &View<'_>) -> Option<String> {
     let length = view.last.timed();
     // The unit of `-f`, if it is one of amounts; 10^0bits of the classic table are bytes.
     let unit = if flow.counts_transactions() {
-        Unit::Transactions
-    } else if view.unit == Unit::LabelledBits {
-        Unit::Bytes
-    } else if matches!(view.unit, Unit::Transactions | Unit::Microseconds) {
-        Unit::MegaBits
+        ThroughputUnit::Transactions
+    } else if view.unit == ThroughputUnit::LabelledBits {
+        ThroughputUnit::Bytes
+    } else if matches!(
+        view.unit,
+        ThroughputUnit::Transactions | ThroughputUnit::Microseconds
+    ) {
+        ThroughputUnit::MegaBits
     } else {
         view.unit
     };
-    let label = if unit == Unit::Transactions {
+    let label = if unit == ThroughputUnit::Transactions {
         "trans/s".to_owned()
     } else {
         unit.rate_label()

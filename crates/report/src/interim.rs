@@ -1,7 +1,7 @@
 //! Interim results: lines printed while a test runs (output.md 10).
 
 use netperf_model::figures::{count, unit_in_force};
-use netperf_model::{Format, Interim, ReportPlan, Tally, TestPlan, Unit, UnitKind};
+use netperf_model::{Format, Interim, ReportPlan, Tally, TestPlan, ThroughputUnit, UnitKind};
 
 use crate::fmt::{Arg, printf};
 use crate::format::json;
@@ -17,7 +17,7 @@ const CSV: &str = "%7.2f,%s/s,%.3f,%d.%s";
 /// unit, else bytes: those of both directions of a transaction, those sent, or
 /// those received.
 #[must_use]
-pub fn interim_work(plan: &TestPlan, unit: Unit, before: &Tally, after: &Tally) -> f64 {
+pub fn interim_work(plan: &TestPlan, unit: ThroughputUnit, before: &Tally, after: &Tally) -> f64 {
     let since = |pick: fn(&Tally) -> u64| count(pick(after).saturating_sub(pick(before)));
     let transactions = since(|tally| tally.transactions);
     if plan.test.counts_connections() || unit.kind() == UnitKind::Transactions {
@@ -45,7 +45,7 @@ pub fn interim_line(
     interim: &Interim,
 ) -> String {
     let unit = if plan.test.counts_connections() {
-        Unit::Transactions
+        ThroughputUnit::Transactions
     } else {
         unit_in_force(plan, report.unit)
     };

@@ -5,7 +5,7 @@
 
 use netperf_model::figures::document_unit;
 use netperf_model::until::percentile_name;
-use netperf_model::{Course, Unit, Until, UntilPlan};
+use netperf_model::{Course, ThroughputUnit, Until, UntilPlan};
 
 use crate::selectors::SelectorValue::Run;
 use crate::selectors::{Need, SelectorRow, row};
@@ -57,9 +57,9 @@ fn share(share: Option<f64>) -> Value {
 }
 
 /// Unit of the throughput: that of the result, in which TCP_CC counts connections.
-fn unit(view: &View<'_>) -> Unit {
+fn unit(view: &View<'_>) -> ThroughputUnit {
     if view.plan().test.counts_connections() {
-        Unit::Transactions
+        ThroughputUnit::Transactions
     } else {
         view.unit
     }

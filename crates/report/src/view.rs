@@ -3,7 +3,7 @@
 use netperf_model::figures::{self, Figures};
 use netperf_model::{
     CpuUsage, EndPlan, EndResult, EndSetup, HostFacts, Iteration, Outcome, ReportPlan, Tally,
-    TestPlan, Unit, WorkerThreads,
+    TestPlan, ThroughputUnit, WorkerThreads,
 };
 
 use crate::control::Whose;
@@ -16,7 +16,7 @@ pub struct View<'a> {
     /// The form of its output.
     pub report: &'a ReportPlan,
     /// The unit in force.
-    pub unit: Unit,
+    pub unit: ThroughputUnit,
     /// Means over all iterations.
     pub mean: Figures,
     /// The first iteration.
@@ -116,7 +116,7 @@ impl<'a> View<'a> {
     /// True if only the transaction rate counts, not bytes.
     #[must_use]
     pub fn in_transactions(&self) -> bool {
-        self.unit == Unit::Transactions
+        self.unit == ThroughputUnit::Transactions
     }
 
     /// Throughputs by direction of one end in the last iteration: sent, received; `None` if

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use netperf_model::{CpuUsage, Latency, Unit};
+use netperf_model::{CpuUsage, Latency, ThroughputUnit};
 
 /// The description of a test before it runs.
 #[derive(Clone, Debug)]
@@ -12,9 +12,9 @@ pub struct About {
     /// The host of netserver.
     pub host: String,
     /// The unit of rates.
-    pub unit: Unit,
+    pub unit: ThroughputUnit,
     /// The unit of the rates of single flows.
-    pub flow_unit: Unit,
+    pub flow_unit: ThroughputUnit,
     /// The end of the test.
     pub end: RunEnd,
     /// True for TCP.

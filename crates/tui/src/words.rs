@@ -1,13 +1,16 @@
 //! Rates and times as text.
 
-use netperf_model::{Unit, UnitKind};
+use netperf_model::{ThroughputUnit, UnitKind};
 use netperf_text::unit::{self, quantity};
 
 /// Work per second, bytes or transactions, in the best unit.
-pub(crate) fn rate(unit: Unit, per_second: f64) -> String {
+pub(crate) fn rate(unit: ThroughputUnit, per_second: f64) -> String {
     let is_bytes = matches!(
         unit,
-        Unit::GibiBytes | Unit::MebiBytes | Unit::KibiBytes | Unit::Bytes
+        ThroughputUnit::GibiBytes
+            | ThroughputUnit::MebiBytes
+            | ThroughputUnit::KibiBytes
+            | ThroughputUnit::Bytes
     );
     if is_bytes {
         quantity(per_second, unit::Unit::Bytes) + "/s"
@@ -56,9 +59,9 @@ mod tests {
     #[test]
     fn rate_is_in_the_unit_of_the_run() {
         let shown = [
-            rate(Unit::MegaBits, 125e6),
-            rate(Unit::MebiBytes, 1_048_576.0),
-            rate(Unit::Transactions, 82_944.0),
+            rate(ThroughputUnit::MegaBits, 125e6),
+            rate(ThroughputUnit::MebiBytes, 1_048_576.0),
+            rate(ThroughputUnit::Transactions, 82_944.0),
         ];
         let shown = shown.map(|rate| in_letters(&rate, true));
         assert_eq!(shown, ["1.00 Gbit/s", "1.00 MiB/s", "82.9k transactions/s"]);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use netperf_model::{
     Arrival, CpuMethod, Duplex, IoMethod, IperfShape, Limit, PassphraseText, PeerProgram,
-    Placement, Settings, Stamper, Unit,
+    Placement, Settings, Stamper, ThroughputUnit,
 };
 
 use super::{HostArg, PerDirection, PerEnd};
@@ -50,7 +50,7 @@ pub struct GlobalArgs {
     /// A summary for a person.
     pub human: HumanArg,
     /// `-f`: unit.
-    pub unit: Option<Unit>,
+    pub unit: Option<ThroughputUnit>,
     /// `-F`: fill files.
     pub fill: PerEnd<String>,
     /// `-H`: netserver's host.

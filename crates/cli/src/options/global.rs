@@ -7,7 +7,9 @@ use netperf_arguments::grammar::{cut, first_half, rate, seconds, size, time};
 use netperf_arguments::group::Group;
 use netperf_arguments::kind::ValueKind;
 use netperf_arguments::table::{Action, OptionSpec};
-use netperf_model::{Arrival, Duplex, Family, IperfShape, PeerProgram, SeriesPlan, Stamper, Unit};
+use netperf_model::{
+    Arrival, Duplex, Family, IperfShape, PeerProgram, SeriesPlan, Stamper, ThroughputUnit,
+};
 
 use super::{
     PORTS, SIZES, buffers, cpu, flows, help_row, io, length, port_name, repeat, set, set_both_ends,
@@ -82,7 +84,7 @@ static FIRST: &[OptionSpec<GlobalArgs>] = &[
     Opt::lettered('f', "unit", Group::Output)
         .takes("letter", ValueKind::Unit)
         .set(|a, text| {
-            a.unit = Some(Unit::from_letter(text.chars().next().unwrap_or('\0')));
+            a.unit = Some(ThroughputUnit::from_letter(text.chars().next().unwrap_or('\0')));
         })
         .help("unit of results: G M K B bytes, g m k b bits, x transactions, u microseconds")
         .more(

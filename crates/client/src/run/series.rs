@@ -5,8 +5,8 @@ use std::time::Duration;
 use netperf_measure::clock;
 use netperf_measure::confidence::{ConfidenceInput, assess};
 use netperf_model::{
-    Agreed, Confidence, Format, Iteration, Latency, Outcome, TestPlan, Unit, Warning, figures,
-    one_way, rate, unanswered,
+    Agreed, Confidence, Format, Iteration, Latency, Outcome, TestPlan, ThroughputUnit, Warning,
+    figures, one_way, rate, unanswered,
 };
 use netperf_os::alarm;
 use netperf_program::output::{Failure, err, out};
@@ -269,7 +269,7 @@ fn unread(time: Duration) -> String {
     )
 }
 
-fn confidence(plan: &TestPlan, unit: Unit, runs: &[Iteration]) -> Option<Confidence> {
+fn confidence(plan: &TestPlan, unit: ThroughputUnit, runs: &[Iteration]) -> Option<Confidence> {
     let wanted = plan.confidence.as_ref()?;
     let all: Vec<figures::Figures> = runs
         .iter()

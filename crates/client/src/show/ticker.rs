@@ -8,7 +8,9 @@ use netperf_measure::clock::{self, Moment};
 use netperf_measure::cpu::{self, Meter};
 use netperf_model::figures::{count, data_unit, unit_in_force};
 use netperf_model::intervals::Intervals;
-use netperf_model::{CpuPlan, CpuUsage, Latency, Limit, Tally, TestPlan, TransportId, Unit};
+use netperf_model::{
+    CpuPlan, CpuUsage, Latency, Limit, Tally, TestPlan, ThroughputUnit, TransportId,
+};
 use netperf_os::tcp::TcpDetail;
 use netperf_report::interim_work;
 use netperf_tui::{About, Each, FlowTick, Interval, LatencyTick, LiveTick, RunEnd, TcpTick};
@@ -52,15 +54,15 @@ fn has_tcp(run: &RunCommand) -> bool {
     !plan.flow.connects && netperf_model::tells_of_tcp(plan.transport)
 }
 
-fn unit(run: &RunCommand) -> Unit {
+fn unit(run: &RunCommand) -> ThroughputUnit {
     if run.plan.test.counts_connections() {
-        Unit::Transactions
+        ThroughputUnit::Transactions
     } else {
         unit_in_force(&run.plan, run.report.unit)
     }
 }
 
-fn end(run: &RunCommand, unit: Unit) -> RunEnd {
+fn end(run: &RunCommand, unit: ThroughputUnit) -> RunEnd {
     let plan = &run.plan;
     match plan.limit {
         Limit::Time(time) => {
@@ -91,7 +93,7 @@ fn end(run: &RunCommand, unit: Unit) -> RunEnd {
 pub(super) struct LiveTicker<'a> {
     run: &'a RunCommand,
     live: &'a Live,
-    unit: Unit,
+    unit: ThroughputUnit,
     begun: Moment,
     intervals: Intervals<Moment, Tally>,
     arrivals: ArrivalCounts,

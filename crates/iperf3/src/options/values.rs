@@ -17,7 +17,7 @@ pub(super) struct OptionText<'a> {
 
 /// Letters behind a number that do not change it.
 #[derive(Clone, Copy)]
-enum Unit {
+enum Suffix {
     None,
     Bytes,
     Rate,
@@ -25,7 +25,7 @@ enum Unit {
     Millis,
 }
 
-impl Unit {
+impl Suffix {
     fn allows(self, rest: &str) -> bool {
         let known: &[&str] = match self {
             Self::None => &[],
@@ -65,7 +65,7 @@ impl<'a> OptionText<'a> {
     }
 
     /// A number of zero or more, and the letters behind it that are no unit.
-    fn number(&mut self, text: &str, base: Option<u32>, unit: Unit) -> Result<f64, String> {
+    fn number(&mut self, text: &str, base: Option<u32>, suffix: Suffix) -> Result<f64, String> {
         let number =
             leading_number(text).filter(|(number, _)| number.is_finite() && *number >= 0.0);
         let (number, rest) = number.ok_or_else(|| self.bad("a number"))?;
@@ -75,7 +75,7 @@ impl<'a> OptionText<'a> {
             Some((f64::from(base).powi(power), rest.get(1..)?))
         });
         let (factor, behind) = prefix.unwrap_or((1.0, rest));
-        if !unit.allows(behind) {
+        if !suffix.allows(behind) {
             let read = text.strip_suffix(behind).unwrap_or(text);
             self.read = Some(read.to_owned());
         }
@@ -84,11 +84,11 @@ impl<'a> OptionText<'a> {
 
     /// A whole number of this range.
     pub(super) fn whole(&mut self, (least, most): (u64, u64)) -> Result<u64, String> {
-        self.whole_with(Unit::None, (least, most))
+        self.whole_with(Suffix::None, (least, most))
     }
 
-    fn whole_with(&mut self, unit: Unit, (least, most): (u64, u64)) -> Result<u64, String> {
-        let number = self.number(self.text, None, unit)?;
+    fn whole_with(&mut self, suffix: Suffix, (least, most): (u64, u64)) -> Result<u64, String> {
+        let number = self.number(self.text, None, suffix)?;
         let expected = || self.bad(&format!("a number from {least} to {most}"));
         let number = whole(number).filter(|number| (least..=most).contains(number));
         number.ok_or_else(expected)
@@ -106,7 +106,7 @@ impl<'a> OptionText<'a> {
         if text.is_empty() {
             return Ok(None);
         }
-        let number = whole(self.number(text, None, Unit::None)?);
+        let number = whole(self.number(text, None, Suffix::None)?);
         let number = number.and_then(|cpu| u32::try_from(cpu).ok());
         let number = number.filter(|cpu| *cpu <= 1023);
         Ok(Some(
@@ -116,7 +116,7 @@ impl<'a> OptionText<'a> {
 
     /// A number of bytes or blocks.
     pub(super) fn size(&mut self) -> Result<u64, String> {
-        let number = self.number(self.text, Some(1024), Unit::Bytes)?;
+        let number = self.number(self.text, Some(1024), Suffix::Bytes)?;
         whole(number).ok_or_else(|| self.bad("a smaller number"))
     }
 
@@ -133,12 +133,12 @@ impl<'a> OptionText<'a> {
     }
 
     fn rate_of(&mut self, text: &str) -> Result<u64, String> {
-        let number = self.number(text, Some(1000), Unit::Rate)?;
+        let number = self.number(text, Some(1000), Suffix::Rate)?;
         whole(number).ok_or_else(|| self.bad("a smaller number"))
     }
 
     pub(super) fn seconds(&mut self) -> Result<f64, String> {
-        self.number(self.text, None, Unit::Seconds)
+        self.number(self.text, None, Suffix::Seconds)
     }
 
     /// Seconds at the beginning that do not count.
@@ -152,7 +152,7 @@ impl<'a> OptionText<'a> {
     pub(super) fn millis_to(&mut self, time: &mut Option<Duration>) -> Result<(), String> {
         /// A day.
         const MOST: u64 = 86_400_000;
-        let millis = self.whole_with(Unit::Millis, (1, MOST))?;
+        let millis = self.whole_with(Suffix::Millis, (1, MOST))?;
         *time = Some(Duration::from_millis(millis));
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use super::ConfidencePlan;
 use crate::peer::PeerProgram;
-use crate::units::Unit;
+use crate::units::ThroughputUnit;
 
 /// Form of the output.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,7 +14,7 @@ pub struct ReportPlan {
     /// Global `-P`: banner and titles.
     pub headers: bool,
     /// Global `-f`; `None` is the test's default.
-    pub unit: Option<Unit>,
+    pub unit: Option<ThroughputUnit>,
     /// Global `-B`.
     pub brand: Option<String>,
     /// argv joined by blanks, with the passphrase masked.

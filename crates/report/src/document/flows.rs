@@ -2,7 +2,7 @@
 
 use netperf_model::fields::MeasuredFigure;
 use netperf_model::figures::count;
-use netperf_model::{Flow, Flows, Iteration, Unit};
+use netperf_model::{Flow, Flows, Iteration, ThroughputUnit};
 use serde::{Deserialize, Serialize};
 
 /// The results of the flows of one iteration.
@@ -72,7 +72,7 @@ pub struct FlowResult {
 impl FlowsResult {
     pub(super) fn of(flow: Flow, run: &Iteration, flows: &Flows) -> Self {
         let seconds = run.timed();
-        let rate = |amount: u64| Unit::Bytes.rate(count(amount), seconds);
+        let rate = |amount: u64| ThroughputUnit::Bytes.rate(count(amount), seconds);
         let arrived = flows.window.and_then(|window| window.arrived);
         let sends_unknown = run.remote.as_ref().is_some_and(|end| end.sends_unknown);
         let there = flows.there.iter().map(Some).chain(std::iter::repeat(None));

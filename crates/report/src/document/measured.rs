@@ -4,7 +4,7 @@ use netperf_model::fields::{AsSeconds, MeasuredFigure};
 use netperf_model::figures::{self, Figures, count, per_call, round_trip};
 use netperf_model::{
     CpuUsage, EndResult, Interim, IoCounts, Iteration, ProcessCpu, Quality, QualityScope, Series,
-    Tally, TcpFacts, TestPlan, Unit, UnitKind, WorkerThreads,
+    Tally, TcpFacts, TestPlan, ThroughputUnit, UnitKind, WorkerThreads,
 };
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -298,13 +298,13 @@ pub struct IntervalResult {
 /// The figures of a run in three units: that of the result, bytes, and transactions.
 fn in_units(
     plan: &TestPlan,
-    of: impl Fn(Unit) -> Figures,
+    of: impl Fn(ThroughputUnit) -> Figures,
 ) -> (Figures, ThroughputFigures, DemandFigures) {
     let unit = figures::document_unit(plan);
     let result = of(unit);
-    let bytes = (!plan.test.counts_connections()).then(|| of(Unit::Bytes));
+    let bytes = (!plan.test.counts_connections()).then(|| of(ThroughputUnit::Bytes));
     let transactional = plan.flow.counts_transactions();
-    let transactions = transactional.then(|| of(Unit::Transactions));
+    let transactions = transactional.then(|| of(ThroughputUnit::Transactions));
     let measured = |figures: &Option<Figures>, pick: fn(&Figures) -> f64| {
         MeasuredFigure::of(figures.as_ref().map(pick))
     };
@@ -569,7 +569,7 @@ impl IntervalResult {
             arrived_bits_per_second: in_bits(
                 interim
                     .arrived
-                    .map(|bytes| Unit::Bytes.rate(count(bytes), interim.seconds)),
+                    .map(|bytes| ThroughputUnit::Bytes.rate(count(bytes), interim.seconds)),
             ),
             tcp: interim.tcp,
             latency: interim.times.as_ref().map(IntervalLatency::of),
@@ -602,7 +602,7 @@ fn ratio(amount: u64, calls: u64) -> MeasuredFigure {
 }
 
 fn rate(amount: u64, elapsed: f64) -> MeasuredFigure {
-    MeasuredFigure::of(Unit::Bytes.rate(count(amount), elapsed))
+    MeasuredFigure::of(ThroughputUnit::Bytes.rate(count(amount), elapsed))
 }
 
 fn in_bits(bytes: Option<f64>) -> MeasuredFigure {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::common::{outcome, run};
 use netperf_model::latency::Bucket;
-use netperf_model::{FlowCounts, Flows, Interim, Latency, Tally, Unit, Warning, one_way};
+use netperf_model::{FlowCounts, Flows, Interim, Latency, Tally, ThroughputUnit, Warning, one_way};
 use netperf_report::{final_report, interim_line, interim_work, needs};
 use proptest::num::f64::ANY as FIGURE;
 use proptest::prelude::*;
@@ -370,19 +370,27 @@ fn interim_work_counts_what_the_unit_and_the_test_are_about() {
     };
     let work = |words: &str, unit| interim_work(&run(words).plan, unit, &before, &after);
     for (words, unit, expected) in [
-        ("netperf", Unit::MegaBits, 1000.0),
-        ("netperf -t UDP_STREAM", Unit::MegaBits, 1000.0),
-        ("netperf -t TCP_MAERTS", Unit::MegaBits, 2000.0),
-        ("netperf -t TCP_RR", Unit::Transactions, 20.0),
-        ("netperf -t TCP_RR -- -r 3,4", Unit::KiloBits, 140.0),
-        ("netperf -t TCP_CRR -- -r 3,4", Unit::MegaBits, 140.0),
-        ("netperf -t TCP_CC", Unit::MegaBits, 20.0),
+        ("netperf", ThroughputUnit::MegaBits, 1000.0),
+        ("netperf -t UDP_STREAM", ThroughputUnit::MegaBits, 1000.0),
+        ("netperf -t TCP_MAERTS", ThroughputUnit::MegaBits, 2000.0),
+        ("netperf -t TCP_RR", ThroughputUnit::Transactions, 20.0),
+        (
+            "netperf -t TCP_RR -- -r 3,4",
+            ThroughputUnit::KiloBits,
+            140.0,
+        ),
+        (
+            "netperf -t TCP_CRR -- -r 3,4",
+            ThroughputUnit::MegaBits,
+            140.0,
+        ),
+        ("netperf -t TCP_CC", ThroughputUnit::MegaBits, 20.0),
     ] {
         let found = work(words, unit);
         assert!((found - expected).abs() < 1e-9, "{words}: {found}");
     }
     // Counts that went back, as at a new iteration, are no work.
     let run = run("netperf");
-    let back = interim_work(&run.plan, Unit::MegaBits, &after, &before);
+    let back = interim_work(&run.plan, ThroughputUnit::MegaBits, &after, &before);
     assert!(back.abs() < f64::EPSILON);
 }

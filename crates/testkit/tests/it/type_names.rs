@@ -9,7 +9,6 @@ const DUPLICATES: &[(&str, &str)] = &[
     ("Channel", "build without TLS"),
     ("Multishot", "build without io_uring"),
     ("Uring", "build without io_uring"),
-    ("Unit", "different concepts of model and text"),
 ];
 
 /// Source files of all crates except this one, without test modules.

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use netperf_model::latency::Bucket;
-use netperf_model::{CpuUsage, Latency, Unit};
+use netperf_model::{CpuUsage, Latency, ThroughputUnit};
 
 use super::*;
 use crate::tick::{About, FlowTick, Interval, LatencyTick, LiveTick};
@@ -27,8 +27,8 @@ fn about() -> About {
     About {
         test: "TCP_RR".to_owned(),
         host: "198.51.100.7".to_owned(),
-        unit: Unit::Transactions,
-        flow_unit: Unit::MegaBits,
+        unit: ThroughputUnit::Transactions,
+        flow_unit: ThroughputUnit::MegaBits,
         end: RunEnd::After(Duration::from_secs(10)),
         tcp: true,
         remote_cpu: true,
@@ -163,7 +163,7 @@ fn ascii_alone_where_nothing_else_can_be_shown() {
 fn datagrams_have_packets_per_second_and_no_latency() {
     let mut view = LiveView::new(About {
         test: "UDP_STREAM".to_owned(),
-        unit: Unit::MegaBits,
+        unit: ThroughputUnit::MegaBits,
         tcp: false,
         remote_cpu: false,
         end: RunEnd::Open,

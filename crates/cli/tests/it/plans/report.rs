@@ -1,7 +1,7 @@
 //! Contents of the report.
 
 use netperf_cli::{Command, Notice, OutputStream};
-use netperf_model::{Format, SelectionSource, Unit};
+use netperf_model::{Format, SelectionSource, ThroughputUnit};
 
 use crate::common::{netperf_with_file, run};
 
@@ -12,13 +12,13 @@ fn the_report_says_what_is_shown_and_in_which_unit() {
         (report.headers, report.verbosity, report.debug),
         (false, 2, 2)
     );
-    assert_eq!(report.unit, Some(Unit::MebiBytes));
+    assert_eq!(report.unit, Some(ThroughputUnit::MebiBytes));
     assert_eq!(report.brand.as_deref(), Some("tag"));
     assert!(report.cpu_bind_shown && report.copy_avoidance_shown);
     assert!(!run("-P x").report.headers);
     assert!(run("-P 5").report.headers);
     assert_eq!(run("-v abc").report.verbosity, 0);
-    assert_eq!(run("-f z").report.unit, Some(Unit::Unknown('z')));
+    assert_eq!(run("-f z").report.unit, Some(ThroughputUnit::Unknown('z')));
 }
 
 #[test]

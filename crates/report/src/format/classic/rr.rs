@@ -1,6 +1,6 @@
 //! TCP_RR and UDP_RR.
 
-use netperf_model::Unit;
+use netperf_model::ThroughputUnit;
 use netperf_model::figures::{self, count};
 
 use super::layout::{
@@ -89,7 +89,7 @@ fn detail(view: &View<'_>) -> String {
         Arg::Float(moved(plan.response)),
     ];
     let mut out = String::new();
-    if let Unit::Unknown(letter) = view.unit {
+    if let ThroughputUnit::Unknown(letter) = view.unit {
         // Once for each of the two directional rates.
         let warning = printf(titles::UNKNOWN_UNIT, &[Arg::Char(letter)]);
         out.push_str(&warning.repeat(2));

@@ -7,7 +7,7 @@
 
 use netperf_model::{
     Agreed, Confidence, CpuMethod, CpuShares, CpuUsage, EndResult, EndSetup, HostFacts, Iteration,
-    Outcome, Span, Tally, Unit, figures,
+    Outcome, Span, Tally, ThroughputUnit, figures,
 };
 use netperf_model::{Hosts, ReportPlan, TestId, TestPlan};
 
@@ -130,15 +130,15 @@ impl Figures {
     }
 
     /// The printed length is coarse; a printed rate of a printed count is finer.
-    fn solve_elapsed(&self, plan: &TestPlan, unit: Unit) -> f64 {
+    fn solve_elapsed(&self, plan: &TestPlan, unit: ThroughputUnit) -> f64 {
         let data = figures::data_unit(unit);
-        let per = |unit: Unit, count: Option<f64>, rate: Option<f64>| {
+        let per = |unit: ThroughputUnit, count: Option<f64>, rate: Option<f64>| {
             let (count, rate) = (count?, rate?);
             (count > 0.0 && rate > 0.0).then(|| (rate, unit.rate(count, 1.0) / rate))
         };
         let mut best = [
             per(
-                Unit::Transactions,
+                ThroughputUnit::Transactions,
                 self.local.recv_calls,
                 self.count_rate(plan, unit),
             ),
@@ -147,7 +147,7 @@ impl Figures {
             per(data, self.remote.bytes_sent, self.remote.send_rate),
             per(data, self.remote.bytes_received, self.remote.recv_rate),
         ];
-        if unit != Unit::Transactions && plan.flow.receives && !plan.flow.sends {
+        if unit != ThroughputUnit::Transactions && plan.flow.receives && !plan.flow.sends {
             best[2] = per(data, self.local.bytes_received, self.throughput).or(best[2]);
         }
         // The largest rate has the most digits.
@@ -170,9 +170,10 @@ impl Figures {
     }
 
     /// A printed rate that is a count per second, in all digits that are shown.
-    fn count_rate(&self, plan: &TestPlan, unit: Unit) -> Option<f64> {
+    fn count_rate(&self, plan: &TestPlan, unit: ThroughputUnit) -> Option<f64> {
         let countable = transactional(plan, unit)
-            || matches!(unit, Unit::Bytes | Unit::LabelledBits) && self.transaction_rate.is_none();
+            || matches!(unit, ThroughputUnit::Bytes | ThroughputUnit::LabelledBits)
+                && self.transaction_rate.is_none();
         let result = self.throughput.filter(|_| countable);
         match (self.transaction_rate, result) {
             // The same rate twice: the finer one, rounded as the coarser one is.
@@ -181,7 +182,7 @@ impl Figures {
         }
     }
 
-    fn transactions(&self, plan: &TestPlan, unit: Unit, elapsed: f64) -> f64 {
+    fn transactions(&self, plan: &TestPlan, unit: ThroughputUnit, elapsed: f64) -> f64 {
         let by_demand = || {
             let demand = self.local.demand.or(self.remote.demand)?;
             (demand > 0.0).then(|| 50.0 * 10_000.0 * f64::from(CPUS) / demand * elapsed)
@@ -200,7 +201,7 @@ impl Figures {
     }
 
     /// The counts that were not printed but follow from those that were.
-    fn solve_counts(&mut self, plan: &TestPlan, unit: Unit, elapsed: f64) {
+    fn solve_counts(&mut self, plan: &TestPlan, unit: ThroughputUnit, elapsed: f64) {
         let data = figures::data_unit(unit);
         for end in [&mut self.local, &mut self.remote] {
             let sent = product(end.bytes_per_send, end.send_calls);
@@ -248,7 +249,13 @@ impl Figures {
     }
 
     /// Work per second behind the demands: units of 1024 bytes, or transactions.
-    fn solve_work(&mut self, plan: &TestPlan, unit: Unit, elapsed: f64, transactions: f64) -> f64 {
+    fn solve_work(
+        &mut self,
+        plan: &TestPlan,
+        unit: ThroughputUnit,
+        elapsed: f64,
+        transactions: f64,
+    ) -> f64 {
         let by_transaction = transactional(plan, unit);
         let known = self.local.bytes_sent.unwrap_or(0.0) + self.local.bytes_received.unwrap_or(0.0);
         if by_transaction {
@@ -337,17 +344,17 @@ impl EndFigures {
 }
 
 /// Whether a printed rate is one of transactions.
-fn counts(plan: &TestPlan, unit: Unit, figures: &Figures) -> bool {
+fn counts(plan: &TestPlan, unit: ThroughputUnit, figures: &Figures) -> bool {
     transactional(plan, unit) || figures.transaction_rate.is_some()
 }
 
-fn transactional(plan: &TestPlan, unit: Unit) -> bool {
-    unit == Unit::Transactions || plan.test == TestId::TcpCc
+fn transactional(plan: &TestPlan, unit: ThroughputUnit) -> bool {
+    unit == ThroughputUnit::Transactions || plan.test == TestId::TcpCc
 }
 
 /// The bytes that give this rate.
-fn bytes_at(unit: Unit, rate: f64, elapsed: f64) -> f64 {
-    if unit == Unit::Microseconds {
+fn bytes_at(unit: ThroughputUnit, rate: f64, elapsed: f64) -> f64 {
+    if unit == ThroughputUnit::Microseconds {
         // Below the last digit, any large number will do.
         let rate = if rate > 0.0 { rate } else { 1e-4 };
         return (elapsed * 1e6 / rate).round();

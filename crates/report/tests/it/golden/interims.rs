@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use netperf_cli::RunCommand;
-use netperf_model::{Format, Interim, Unit, figures};
+use netperf_model::{Format, Interim, ThroughputUnit, figures};
 use netperf_report::interim_line;
 
 /// The interim results at the beginning of a text, printed again.
@@ -25,7 +25,7 @@ pub(crate) fn printed_again(run: &RunCommand, text: &str) -> String {
 }
 
 /// `Interim result: <rate> <unit> over <seconds> seconds ending at <time>`.
-fn human(line: Option<&str>, unit: Unit) -> Option<Interim> {
+fn human(line: Option<&str>, unit: ThroughputUnit) -> Option<Interim> {
     let words: Vec<&str> = line?.split_whitespace().collect();
     match words[..] {
         [
@@ -45,7 +45,7 @@ fn human(line: Option<&str>, unit: Unit) -> Option<Interim> {
 }
 
 /// `<rate>,<unit>,<seconds>,<time>`.
-fn csv(line: Option<&str>, unit: Unit) -> Option<Interim> {
+fn csv(line: Option<&str>, unit: ThroughputUnit) -> Option<Interim> {
     let fields: Vec<&str> = line?.split(',').collect();
     match fields[..] {
         [rate, name, seconds, time] if name == format!("{}/s", unit.label()) => {
@@ -55,7 +55,7 @@ fn csv(line: Option<&str>, unit: Unit) -> Option<Interim> {
     }
 }
 
-fn keyval<'a>(lines: &mut impl Iterator<Item = &'a str>, unit: Unit) -> Option<Interim> {
+fn keyval<'a>(lines: &mut impl Iterator<Item = &'a str>, unit: ThroughputUnit) -> Option<Interim> {
     let mut value = |name: &str| {
         let (key, value) = lines.next()?.split_once('=')?;
         key.starts_with(name).then_some(value)
@@ -67,7 +67,7 @@ fn keyval<'a>(lines: &mut impl Iterator<Item = &'a str>, unit: Unit) -> Option<I
 }
 
 /// The work that gives this rate.
-fn interim(rate: &str, seconds: &str, time: &str, unit: Unit) -> Option<Interim> {
+fn interim(rate: &str, seconds: &str, time: &str, unit: ThroughputUnit) -> Option<Interim> {
     let (whole, millis) = time.split_once('.')?;
     let rate: f64 = rate.parse().ok()?;
     let seconds: f64 = seconds.parse().ok()?;

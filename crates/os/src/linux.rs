@@ -37,7 +37,7 @@ pub mod sctp;
         target_arch = "aarch64",
         target_arch = "riscv64"
     )),
-    path = "absent/seccomp.rs"
+    path = "linux/absent/seccomp.rs"
 )]
 pub mod seccomp;
 pub mod signals;
@@ -55,7 +55,7 @@ pub mod ticks;
         target_arch = "loongarch64",
         target_arch = "powerpc64"
     )),
-    path = "absent/uring.rs"
+    path = "linux/absent/uring.rs"
 )]
 pub mod uring;
 pub mod wait;

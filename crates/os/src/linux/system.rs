@@ -39,7 +39,7 @@ fn configured(value: SysconfVar) -> Option<u32> {
 /// unknown.
 #[must_use]
 pub fn local_time_offset(unix: u64) -> i64 {
-    broken_down(unix).map_or(0, |time| time.tm_gmtoff)
+    broken_down(unix).map_or(0, |time| time.tm_gmtoff as _)
 }
 
 /// localtime_r(3): the parts of a local time; `None` if unknown.

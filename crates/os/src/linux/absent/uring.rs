@@ -37,6 +37,14 @@ impl Uring {
         absent()
     }
 
+    pub const fn give_up_sends(&mut self) {
+        match self.0 {}
+    }
+
+    pub const fn never_wait(&mut self) {
+        match self.0 {}
+    }
+
     #[must_use]
     pub const fn enters(&self) -> u64 {
         match self.0 {}
@@ -52,6 +60,10 @@ impl Uring {
     }
 
     pub fn send(&mut self, _: BorrowedFd<'_>, _: &[u8], _: To<'_>) -> io::Result<usize> {
+        match self.0 {}
+    }
+
+    pub fn send_now(&mut self, _: BorrowedFd<'_>, _: &[u8]) -> io::Result<usize> {
         match self.0 {}
     }
 
@@ -101,8 +113,17 @@ impl Uring {
     reason = "as in a build with io_uring"
 )]
 impl Multishot {
-    pub fn new(_width: usize, _size: usize) -> io::Result<Self> {
+    pub fn new(_width: usize, _size: usize, _patience: Option<Duration>) -> io::Result<Self> {
         absent()
+    }
+
+    pub fn of_trains(_width: usize, _size: usize, _patience: Option<Duration>) -> io::Result<Self> {
+        absent()
+    }
+
+    #[must_use]
+    pub const fn source(&self) -> Option<&Source> {
+        match self.0 {}
     }
 
     #[must_use]

@@ -14,7 +14,7 @@ use super::failure;
 
 /// Refusal of a key that a man in the middle could find by trying keys against one proof.
 const GUESSABLE: &str = "the key is not a generated one and could be guessed by a man in the \
-                         middle: create one at both ends with openssl rand -hex 32";
+                         middle: create one for both hosts with openssl rand -hex 32";
 /// Time limit of the authentication.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 

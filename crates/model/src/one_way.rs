@@ -277,7 +277,7 @@ pub fn doubt(plan: &TestPlan, runs: &[Iteration]) -> Option<Warning> {
     let unknown = plan.local.stamps.is_some() && runs.iter().any(none);
     unknown.then(|| {
         Warning::Imprecise(
-            "--timestamps: no transaction has the timestamps of both ends: the parts of its time \
+            "--timestamps: no transaction has the timestamps of client and server: the parts of its time \
              are unknown"
                 .to_owned(),
         )

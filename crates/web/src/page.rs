@@ -485,7 +485,7 @@ fn drawing(text: &mut String, (chart, table): (&Chart, &Table), heading: &str, p
         text,
         "<figure id=\"{}\"><figcaption><span{class}>{}</span><button type=\"button\" class=\"enlarge\" hidden>\
          Enlarge</button></figcaption>\n{wide}\n{narrow}\n\
-         <details><summary>The same as a table</summary>{}</details></figure>",
+         <details><summary>Show data table</summary>{}</details></figure>",
         markup(&format!("chart-{}", chart.id)),
         markup(&chart.title),
         table.html()

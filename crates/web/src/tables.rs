@@ -36,7 +36,7 @@ pub fn markdown_with(records: &[Record], verdicts: &Verdicts) -> String {
             }
         }
     }
-    text.push_str("\n## Figures\n\n");
+    text.push_str("\n## Results\n\n");
     if let Some(line) = about_changes(records, verdicts) {
         _ = write!(text, "{}\n\n", escaped(&line));
     }
@@ -84,7 +84,7 @@ pub fn markdown_with(records: &[Record], verdicts: &Verdicts) -> String {
 pub(crate) fn key_table(records: &[Record], verdicts: &Verdicts) -> Table {
     let mut head = vec!["metric"];
     head.extend(records.iter().map(|record| record.label.as_str()));
-    let mut table = Table::new("Figures", 1, &head);
+    let mut table = Table::new("Results", 1, &head);
     let figures = words::key_figures(records);
     let has_change = |index: &usize| figures.iter().any(|row| row.change(*index).is_some());
     let others = compared(records, verdicts);

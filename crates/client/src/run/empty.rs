@@ -156,7 +156,7 @@ pub(super) fn cause(
     if runs.iter().any(|run| comes_late(plan, run)) {
         return Some(format!(
             "{what}, though the connection stands and the path is idle: the path probably loses \
-             all full packets, because its MTU is smaller than both ends know (try -- -G 1000)"
+             all full packets, because its MTU is smaller than both hosts know (try -- -G 1000)"
         ));
     }
     let longest = runs.iter().map(|run| run.elapsed).fold(0.0, f64::max);

@@ -211,7 +211,7 @@ const PLACES: &[Place] = &[
         unless: &[
             (
                 |case| case.plan.control.is_none(),
-                "both ends stamp: only with a netserver",
+                "client and server stamp: only with a netserver",
             ),
             (
                 |case| case.plan.burst > 0,

@@ -13,14 +13,14 @@ pub(super) fn figure(records: &[Record]) -> Figure {
     let charts = charts.map(|(number, unit)| one(records, unit, number));
     let charts: Vec<_> = charts.collect();
     let missing = if charts.is_empty() {
-        vec!["No file tells several flows apart.".to_owned()]
+        vec!["No file has results of several flows.".to_owned()]
     } else {
         Vec::new()
     };
     Figure {
         id: "flows",
         heading: "Flows".to_owned(),
-        about: "What each flow came to over the whole run, at the receiver if that is known, and \
+        about: "Throughput of each flow over the whole run, at the receiver if that is known, and \
                 its share of the sum."
             .to_owned(),
         charts,

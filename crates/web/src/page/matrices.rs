@@ -150,7 +150,7 @@ impl ReportedMatrix {
         if extras.has_values && self.map.names.len() <= MOST_IN_TABLES {
             _ = writeln!(
                 text,
-                "<details><summary>The same as a table</summary>{}</details>",
+                "<details><summary>Show data table</summary>{}</details>",
                 self.values().html()
             );
         }
@@ -254,7 +254,7 @@ mod tests {
         assert!(!page.contains("<host") && page.contains("&lt;host63&gt;"));
         for part in [
             "<div id=\"matrices\"",
-            "The same as a table",
+            "Show data table",
             "<title>&lt;host3&gt; to &lt;host4&gt;: ",
             "outlying path",
             "missing",

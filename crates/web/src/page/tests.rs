@@ -197,7 +197,7 @@ fn page_names_missing_values() {
         "No times of operations",
         "No CPU utilisation",
         "No values of TCP_INFO",
-        "No file tells several flows apart",
+        "No file has results of several flows",
     ] {
         assert!(page.contains(text), "{text}");
     }

@@ -27,9 +27,9 @@ pub(super) fn section(text: &mut String, records: &[Record]) {
     }
     text.push_str(
         "<section id=\"until\"><h2>Until the result is known</h2>\n\
-         <p class=\"about\">A run with --until goes on until its figures are known as well as \
-         was asked. The true figure lies in the interval as often as the confidence says; a \
-         bar that ends in front of its mark is an interval that is narrow enough.</p>\n\
+         <p class=\"about\">A run with --until goes on until its results are as precise as \
+         requested. The true value lies in the interval as often as the confidence level says; a \
+         bar that ends before its mark is an interval that is narrow enough.</p>\n\
          <div class=\"cards\">\n",
     );
     for (index, record) in records.iter().enumerate() {

@@ -346,7 +346,7 @@ fn csv_has_every_interval_and_markdown_every_table() {
     let markdown = netperf_web::markdown(std::slice::from_ref(&record));
     for heading in [
         "# Results",
-        "## Figures",
+        "## Results",
         "## CPU utilisation of client and server",
         "### Congestion window",
         "## Hosts and commands",

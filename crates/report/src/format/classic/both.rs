@@ -30,7 +30,7 @@ fn headings(view: &View<'_>) -> String {
     };
     let unit = format!("{}/sec", view.unit.label());
     format!(
-        "Both ways at once over {over}{each}; the sum is what both ends received\n\
+        "Both ways at once over {over}{each}; the sum is what client and server received\n\
          Direction       Message  Elapsed  Sent         Received\n\
          {:<15} bytes    secs.    {unit:<12} {unit}\n\n",
         "",

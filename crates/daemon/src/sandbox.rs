@@ -90,12 +90,21 @@ const OUT_OF_MEMORY_SCORE: &str = "1000";
 /// Limit of threads of all sessions of one user.
 pub const PROCESSES: u64 = 4096;
 
-/// Sets the resource limits of this session process, whose buffers have at most so many bytes.
-fn limit(buffers: u64) -> io::Result<()> {
+/// Keeps the memory of this process, which has keys, from other processes of its user and from core
+/// files, and has the kernel end it before others when memory is short.
+///
+/// # Errors
+/// Whatever prctl(2) or setrlimit(2) reports.
+pub fn shield() -> io::Result<()> {
     // Without /proc the score stays. The file belongs to root once the process is not dumpable.
     let _set = std::fs::write("/proc/self/oom_score_adj", OUT_OF_MEMORY_SCORE);
     process::set_not_dumpable()?;
-    privileges::limit(ResourceLimit::Core, 0)?;
+    privileges::limit(ResourceLimit::Core, 0)
+}
+
+/// Sets the resource limits of this session process, whose buffers have at most so many bytes.
+fn limit(buffers: u64) -> io::Result<()> {
+    shield()?;
     let memory = buffers
         .saturating_mul(2)
         .saturating_add(BESIDES)

@@ -5,11 +5,13 @@
 //! session that crashes ends the process, and the next one has another layout.
 
 use std::io;
+use std::net::Shutdown;
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::process::{Child, ExitCode, Stdio};
 use std::time::Duration;
 
 use netperf_cli::ServerArgs;
+use netperf_daemon::sandbox;
 use netperf_measure::clock::{self, Moment};
 use netperf_model::OnePort;
 use netperf_os::process::{self, Forked};
@@ -140,11 +142,12 @@ impl SessionStarter {
         let all = [control, records, handoff, door, rights];
         pass::send_five(channel, &[flags], all)?;
         if !ready(channel, Interest::Read, ANSWER)? {
-            return Err(io::ErrorKind::TimedOut.into());
+            // A session that has not answered by now cannot, and does not serve.
+            running.channel.shutdown(Shutdown::Read)?;
         }
         let mut answer = [0; size_of::<i32>()];
         if netperf_os::io::recv(channel, &mut answer)? < answer.len() {
-            return Err(io::ErrorKind::UnexpectedEof.into());
+            return Err(io::ErrorKind::TimedOut.into());
         }
         let number = i32::from_ne_bytes(answer);
         match number {
@@ -205,14 +208,17 @@ pub(super) fn serve(
     session: impl Fn(OwnedFd, Given<OwnedFd>) -> ExitCode,
 ) -> ExitCode {
     process::set_name(c"netserver-start");
+    if sandbox::shield().is_err() {
+        return ExitCode::FAILURE;
+    }
     let mut flags = [0];
     loop {
         match pass::receive_five(channel.as_fd(), &mut flags) {
             Ok((0, _)) => return ExitCode::SUCCESS,
             Ok((_, fds)) => {
-                let number = begin(flags[0], fds, &session);
-                let number = number.unwrap_or_else(|error| -error.raw_os_error().unwrap_or(0));
-                if netperf_os::io::send(channel.as_fd(), &number.to_ne_bytes()).is_err() {
+                let begun = begin((channel, flags[0]), fds, &session);
+                let failure = begun.map_err(|error| -error.raw_os_error().unwrap_or(0));
+                if failure.is_err_and(|number| !answer(channel, number)) {
                     return ExitCode::FAILURE;
                 }
             }
@@ -222,23 +228,34 @@ pub(super) fn serve(
     }
 }
 
-/// Forks a session, which is a child of the listener. Returns its number.
+/// Sends the number of a session, or the negative number of an error. Returns whether the listener
+/// waits for it.
+fn answer(channel: &OwnedFd, number: i32) -> bool {
+    netperf_os::io::send(channel.as_fd(), &number.to_ne_bytes()).is_ok()
+}
+
+/// Forks a session, which is a child of the listener. It answers the listener itself, and serves only
+/// if that still waits.
 #[expect(
     clippy::disallowed_methods,
     clippy::exit,
     reason = "the new process returns to nothing of the one that started it"
 )]
 fn begin(
-    flags: u8,
+    (channel, flags): (&OwnedFd, u8),
     fds: Vec<OwnedFd>,
     session: &impl Fn(OwnedFd, Given<OwnedFd>) -> ExitCode,
-) -> io::Result<i32> {
+) -> io::Result<()> {
     let five: Result<[OwnedFd; 5], _> = fds.try_into();
     let Ok([control, records, handoff, door, rights]) = five else {
         return Err(io::ErrorKind::InvalidData.into());
     };
-    if let Forked::Parent(number) = process::fork_for_parent()? {
-        return Ok(number);
+    if let Forked::Parent(_) = process::fork_for_parent()? {
+        return Ok(());
+    }
+    let own_number = i32::try_from(std::process::id()).unwrap_or_default();
+    if !answer(channel, own_number) {
+        std::process::exit(1);
     }
     let has = |flag: u8| flags & flag != 0;
     let given = Given {

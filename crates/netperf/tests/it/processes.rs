@@ -369,6 +369,17 @@ fn starter_is_as_listed(is_root: bool) {
         starter() != Some(first)
     };
     assert!(eventually(Duration::from_secs(20), is_another));
+    // One that does not answer keeps nobody waiting for long.
+    let mut stopped = None;
+    let is_stopped = || {
+        clients.push(client());
+        stopped = starter().inspect(|pid| signal(*pid, "STOP"));
+        stopped.is_some()
+    };
+    assert!(eventually(Duration::from_secs(20), is_stopped));
+    let served = started.client(server.port(), "-t REM_CPU").finish();
+    assert!(served.status.success(), "{served:?}");
+    assert!(eventually(Duration::from_secs(20), || starter() != stopped));
     assert!(eventually(Duration::from_secs(20), || starter().is_none()));
 }
 

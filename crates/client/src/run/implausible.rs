@@ -143,6 +143,8 @@ fn of_run(plan: &TestPlan, run: &Iteration) -> Option<Warning> {
     let (sent, received) = (there.bytes_sent, here.bytes_received);
     let back = back.then(|| WayClaims {
         uncounted: UNCOUNTED.saturating_mul(flows),
+        // A signal ends netperf's test at once, and netserver's when it has learnt of it.
+        went_on: remote.elapsed > run.elapsed * (1.0 + DRIFT) + BLUR,
         ..way(sent, received, remote.retransmissions)
     });
     let ways = forth.into_iter().chain(back);

@@ -475,6 +475,9 @@ impl AcceptLoop {
         while let Some(child) = process::ended_child() {
             let mut sessions = self.sessions.iter();
             let Some(index) = sessions.position(|one| one.process() == child) else {
+                if self.starter.reap(child) {
+                    continue;
+                }
                 // A child that is waited for elsewhere may be in front of others.
                 self.close_all_ended();
                 break;

@@ -4,6 +4,7 @@
 //! It reads nothing of a client, so sessions begin with clean memory; but they share its layout. A
 //! session that crashes ends the process, and the next one has another layout.
 
+use std::ffi::CStr;
 use std::io;
 use std::net::Shutdown;
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
@@ -14,7 +15,7 @@ use netperf_cli::ServerArgs;
 use netperf_daemon::sandbox;
 use netperf_measure::clock::{self, Moment};
 use netperf_model::OnePort;
-use netperf_os::process::{self, Forked};
+use netperf_os::process::{self, ChildProcess, Forked};
 use netperf_os::wait::{Interest, ready};
 use netperf_os::{Socket, pass};
 use netperf_program::key;
@@ -24,6 +25,8 @@ use super::session_process::{FOUND, settings};
 
 /// Descriptor number of the channel to the listener.
 pub(super) const STARTER: &str = "NETSERVER_STARTER";
+/// Name of the process.
+const NAME: &CStr = c"netserver-start";
 /// Time limit for the number of a session.
 const ANSWER: Duration = Duration::from_secs(1);
 /// Time after a failure in which sessions are started without such a process.
@@ -70,6 +73,8 @@ struct RunningStarter {
     channel: Socket,
     one_port: OnePort,
     used: Moment,
+    /// It has read the settings.
+    is_ready: bool,
 }
 
 impl SessionStarter {
@@ -97,12 +102,32 @@ impl SessionStarter {
         {
             self.end();
         }
-        let started = self.ask((args, one_port), (control, records), given);
+        if self.running.is_none() {
+            self.running = Some(RunningStarter::open(args, one_port)?);
+        }
+        if !self.is_ready() {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        let started = self.ask((control, records), given);
         if started.is_err() {
             self.failed = Some(clock::now());
             self.end();
         }
         started
+    }
+
+    /// Returns whether the process has begun to wait for connections.
+    fn is_ready(&mut self) -> bool {
+        let Some(running) = &mut self.running else {
+            return false;
+        };
+        running.used = clock::now();
+        if !running.is_ready {
+            let channel = running.channel.as_fd();
+            let has_come = matches!(ready(channel, Interest::Read, Duration::ZERO), Ok(true));
+            running.is_ready = has_come && netperf_os::io::recv(channel, &mut [0]).is_ok();
+        }
+        running.is_ready
     }
 
     /// Counts a start: starts in this window, or sessions with this one, whichever are more.
@@ -120,15 +145,10 @@ impl SessionStarter {
 
     fn ask(
         &mut self,
-        (args, one_port): (&ServerArgs, OnePort),
         (control, records): (BorrowedFd<'_>, BorrowedFd<'_>),
         given: &Given<BorrowedFd<'_>>,
     ) -> io::Result<i32> {
-        if self.running.is_none() {
-            self.running = Some(RunningStarter::open(args, one_port)?);
-        }
-        let running = self.running.as_mut().ok_or(io::ErrorKind::NotConnected)?;
-        running.used = clock::now();
+        let running = self.running.as_ref().ok_or(io::ErrorKind::NotConnected)?;
         let channel = running.channel.as_fd();
         let parts = [
             (HANDOFF, given.handoff),
@@ -160,6 +180,26 @@ impl SessionStarter {
     /// When the process ends if it starts no further session.
     pub(super) fn until(&self) -> Option<Moment> {
         Some(self.running.as_ref()?.used.plus(IDLE))
+    }
+
+    /// Waits for a child of the listener that has ended and is no session: this process, or one of its
+    /// sessions that began too late and did not serve. Returns whether it was one of these.
+    pub(super) fn reap(&mut self, child: u32) -> bool {
+        if self
+            .running
+            .as_ref()
+            .is_some_and(|one| one.child.id() == child)
+        {
+            self.end();
+            return true;
+        }
+        let name = std::fs::read_to_string(format!("/proc/{child}/comm"));
+        let is_late = name.is_ok_and(|name| name.trim_end().as_bytes() == NAME.to_bytes());
+        let number = i32::try_from(child).ok().filter(|_| is_late);
+        number.is_some_and(|number| {
+            ChildProcess::Forked(number).end();
+            true
+        })
     }
 
     /// Ends the process: the next sessions have another one.
@@ -197,6 +237,7 @@ impl RunningStarter {
             channel,
             one_port,
             used: clock::now(),
+            is_ready: false,
         })
     }
 }
@@ -207,8 +248,9 @@ pub(super) fn serve(
     channel: &OwnedFd,
     session: impl Fn(OwnedFd, Given<OwnedFd>) -> ExitCode,
 ) -> ExitCode {
-    process::set_name(c"netserver-start");
-    if sandbox::shield().is_err() {
+    process::set_name(NAME);
+    // One byte says that it is ready.
+    if sandbox::shield().is_err() || netperf_os::io::send(channel.as_fd(), &[0]).is_err() {
         return ExitCode::FAILURE;
     }
     let mut flags = [0];

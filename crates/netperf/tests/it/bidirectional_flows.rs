@@ -138,7 +138,7 @@ fn the_part_that_counts_is_less_than_the_run() {
     let whole = values.number("REMOTE_BYTES_RECVD") + values.number("LOCAL_BYTES_RECVD");
     assert!(counted < whole, "{values:?}");
     let text = run(&server, words).expect_clean().stdout;
-    assert!(text.contains("what both ends received"), "{text}");
+    assert!(text.contains("what client and server received"), "{text}");
 }
 
 #[test]

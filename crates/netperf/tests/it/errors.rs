@@ -49,7 +49,7 @@ fn a_connection_that_fails_is_explained() {
         ),
         (
             &["-H", "127.0.0.1:23000"],
-            &["give the port as -H 127.0.0.1 -p 23000"],
+            &["give the port with -p, as in 127.0.0.1 -p 23000"],
         ),
         (
             &["-H", "127.0.0.1", "-p", "99999"],

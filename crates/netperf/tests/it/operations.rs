@@ -145,11 +145,12 @@ fn a_log_that_cannot_be_written_is_said_before_anything_begins() {
 #[test]
 fn a_termination_lets_sessions_finish_and_takes_no_new_ones() {
     let server = server(&["--log", "json"]);
-    let running = client(&server, &["-t", "TCP_RR", "-l", "1"]);
-    assert!(eventually(seconds(10), || !server.sessions().is_empty()));
+    let mut running = client(&server, &["-t", "TCP_RR", "-l", "60"]);
+    assert!(running.works(seconds(60)));
     signal(server.pid(), "TERM");
     event(&server, "draining", |line| line["sessions"] == 1);
     assert!(TcpStream::connect(("127.0.0.1", server.port())).is_err());
+    running.signal("INT");
     running.finish().expect_clean();
     let line = event(&server, "session", |_| true);
     assert_eq!(line["end"], "finished");

@@ -286,6 +286,10 @@ impl AcceptLoop {
     /// Handles the events of one round.
     fn act(&mut self, events: &[PollEvent], supervisor: &Supervisor) {
         let is_ready = |wanted: PollToken| events.iter().any(|event| event.token == wanted);
+        // A client that its order names may have connected meanwhile.
+        if is_ready(PollToken::Agent) {
+            self.hear_agent();
+        }
         for PollEvent { token, ended } in events {
             match *token {
                 PollToken::Session(number) => self.read(number),
@@ -316,9 +320,6 @@ impl AcceptLoop {
         }
         if is_ready(PollToken::Files) {
             self.hear_files();
-        }
-        if is_ready(PollToken::Agent) {
-            self.hear_agent();
         }
         if is_ready(PollToken::Probes) {
             self.answer_probes();

@@ -9,12 +9,13 @@ use std::io;
 use std::net::Shutdown;
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::process::{Child, ExitCode, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use netperf_cli::ServerArgs;
 use netperf_daemon::sandbox;
 use netperf_measure::clock::{self, Moment};
-use netperf_model::OnePort;
+use netperf_model::{KeyRing, OnePort};
 use netperf_os::process::{self, ChildProcess, Forked};
 use netperf_os::wait::{Interest, ready};
 use netperf_os::{Socket, pass};
@@ -72,6 +73,7 @@ struct RunningStarter {
     child: Child,
     channel: Socket,
     one_port: OnePort,
+    keys: Option<Arc<KeyRing>>,
     used: Moment,
     /// It has read the settings.
     is_ready: bool,
@@ -95,11 +97,8 @@ impl SessionStarter {
         if has_few || self.failed.is_some_and(is_recent) || key::variable("LD_PRELOAD").is_some() {
             return Err(io::ErrorKind::Unsupported.into());
         }
-        if self
-            .running
-            .as_ref()
-            .is_some_and(|one| one.one_port != one_port)
-        {
+        let is_other = |one: &RunningStarter| !one.is_for(args, one_port);
+        if self.running.as_ref().is_some_and(is_other) {
             self.end();
         }
         if self.running.is_none() {
@@ -219,6 +218,16 @@ impl Drop for SessionStarter {
 }
 
 impl RunningStarter {
+    /// Returns whether it has these settings as far as they change without a reload: those of agents
+    /// change keys.
+    fn is_for(&self, args: &ServerArgs, one_port: OnePort) -> bool {
+        let has_keys = match (&self.keys, &args.access.keys) {
+            (Some(own), Some(current)) => Arc::ptr_eq(own, current),
+            (own, current) => own.is_none() && current.is_none(),
+        };
+        has_keys && self.one_port == one_port
+    }
+
     fn open(args: &ServerArgs, one_port: OnePort) -> io::Result<Self> {
         let (channel, inside) = pass::pair()?;
         let mut process = OwnProcess::new(process::own_file(), &settings(args, one_port))?;
@@ -236,6 +245,7 @@ impl RunningStarter {
             child: process.start_itself()?,
             channel,
             one_port,
+            keys: args.access.keys.clone(),
             used: clock::now(),
             is_ready: false,
         })

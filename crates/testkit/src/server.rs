@@ -63,9 +63,11 @@ impl Netserver {
         self.running.pid()
     }
 
-    /// Its sessions.
+    /// Its sessions, without the process that starts them while there are many.
     pub fn sessions(&self) -> Vec<u32> {
-        procfs::children(self.pid())
+        let mut children = procfs::children(self.pid());
+        children.retain(|pid| procfs::name(*pid).as_deref() != Some("netserver-start"));
+        children
     }
 
     /// Sends a signal to its sessions.

@@ -63,11 +63,17 @@ impl Netserver {
         self.running.pid()
     }
 
-    /// Its sessions, without the process that starts them while there are many.
+    /// Its sessions.
     pub fn sessions(&self) -> Vec<u32> {
         let mut children = procfs::children(self.pid());
-        children.retain(|pid| procfs::name(*pid).as_deref() != Some("netserver-start"));
+        children.retain(|pid| !is_starter(*pid));
         children
+    }
+
+    /// The process that starts sessions while there are many.
+    pub fn starter(&self) -> Option<u32> {
+        let mut children = procfs::children(self.pid()).into_iter();
+        children.find(|pid| is_starter(*pid))
     }
 
     /// Sends a signal to its sessions.
@@ -162,4 +168,8 @@ pub fn free_ports(count: u16) -> u16 {
     ports
         .find(are_free)
         .expect("a port that is free for TCP and UDP")
+}
+
+fn is_starter(pid: u32) -> bool {
+    procfs::name(pid).as_deref() == Some("netserver-start")
 }

@@ -323,10 +323,7 @@ fn threat_model_a_stranger_after_a_local_client_has_the_descriptors_of_one_befor
 fn starter_is_as_listed(is_root: bool) {
     let started = Started::new(is_root, &["--sandbox", "require"]);
     let server = &started.server;
-    let starter = || {
-        let mut children = procfs::children(server.pid()).into_iter();
-        children.find(|pid| procfs::name(*pid).as_deref() == Some("netserver-start"))
-    };
+    let starter = || server.starter();
     assert_eq!(starter(), None);
     let variables = |pid: u32| fs::read_to_string(format!("/proc/{pid}/environ"));
     let is_by_starter =
@@ -368,7 +365,7 @@ fn starter_is_as_listed(is_root: bool) {
         starter() != Some(first)
     };
     assert!(eventually(Duration::from_secs(20), is_another));
-    // One that does not answer keeps nobody waiting for long.
+    // A starter that does not answer delays a client by a second at most.
     let mut stopped = None;
     let is_stopped = || {
         clients.push(client());

@@ -151,15 +151,11 @@ fn threat_model_reload_ends_sessions_and_proofs_of_a_removed_key() {
 fn threat_model_reload_gives_a_starter_of_sessions_no_settings_from_before() {
     let options = ["--max-sessions", "100"];
     let target = Target::new(&format!("old measure {OLD}"), &options);
-    let starter = || {
-        let mut children = procfs::children(target.server.pid()).into_iter();
-        children.find(|pid| procfs::name(*pid).as_deref() == Some("netserver-start"))
-    };
     let slow = ["-l", "60", "--rate", "2"];
     let mut clients = Vec::new();
     let has_starter = eventually(PATIENCE, || {
         clients.push(target.client(OLD, &slow).spawn());
-        starter().is_some()
+        target.server.starter().is_some()
     });
     assert!(has_starter, "{:?}", target.server.said());
     target.set_keys(&format!("new measure {NEW}"));

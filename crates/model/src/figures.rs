@@ -93,7 +93,7 @@ pub fn work(plan: &TestPlan, unit: ThroughputUnit, run: &Iteration) -> Option<(f
         let there = run.remote.as_ref().map(|remote| &remote.tally);
         let there = there.map_or(local.bytes_sent, |tally| tally.bytes_received);
         // Each end receives in its own time.
-        let longer = run.received_in();
+        let longer = run.received_there_in(plan);
         let share = if longer > timed { timed / longer } else { 1.0 };
         return Some((count(there) * share + count(local.bytes_received), timed));
     }
@@ -391,6 +391,22 @@ pub(crate) mod tests {
         back.local = end(0, 500_000, 0);
         let got = of_iteration(&plan(TestId::TcpMaerts), ThroughputUnit::MegaBits, &back);
         assert!(close(got.throughput, 2.0));
+    }
+
+    #[test]
+    fn netserver_receives_in_its_own_time_of_both_ways() {
+        let mut both = plan(TestId::TcpStream);
+        both.flow = crate::plan::Flow::both_ways(crate::plan::Duplex::Same);
+        let mut run = run(4.0, end(1_500_000, 500_000, 0), end(500_000, 1_500_000, 0));
+        let remote = |run: &Iteration| directional(&both, ThroughputUnit::MegaBits, run, false);
+        let total = |run: &Iteration| of_iteration(&both, ThroughputUnit::MegaBits, run).throughput;
+        // The end of netserver that comes at once makes no difference.
+        run.remote.as_mut().unwrap().elapsed = 4.05;
+        assert!(close(remote(&run)[1].unwrap(), 3.0));
+        assert!(close(total(&run), 4.0));
+        run.remote.as_mut().unwrap().elapsed = 6.0;
+        assert!(close(remote(&run)[1].unwrap(), 2.0));
+        assert!(close(total(&run), 3.0));
     }
 
     #[test]

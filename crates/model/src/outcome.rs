@@ -106,7 +106,7 @@ pub struct Iteration {
 impl Iteration {
     /// Time by which netserver receives longer than netperf waits, where a queue is drained, seconds.
     const WENT_ON: f64 = 1.0;
-    /// Time by which netserver sends longer, where a signal ended the run, seconds.
+    /// Time by which netserver sends or receives longer, where both do or a signal ended the run, seconds.
     const SENT_ON: f64 = 0.1;
 
     /// The part of the run that counts, where that is not all of it.
@@ -155,13 +155,26 @@ impl Iteration {
         }
     }
 
-    /// Time bases of what netserver sent and received, seconds. What it receives while it sends has
-    /// come in netperf's time; it sends in its own, which a signal to netperf does not end at once.
+    /// The time base of what netserver received, seconds. Of both ways over connections it is
+    /// netserver's own, where that is longer: it ended when its queue and netperf's were empty.
+    #[must_use]
+    pub fn received_there_in(&self, plan: &TestPlan) -> f64 {
+        let both = plan.flow.duplex.is_some() && plan.transport.row().reliable;
+        let there = self.remote.as_ref().filter(|_| both);
+        let there = there.map_or(0.0, |end| end.elapsed);
+        if there > self.elapsed + Self::SENT_ON {
+            there
+        } else {
+            self.received_in()
+        }
+    }
+
+    /// Time bases of what netserver sent and received, seconds. It sends in its own time.
     #[must_use]
     pub fn remote_times(&self, plan: &TestPlan, remote: &EndResult) -> [f64; 2] {
         let sent = self.remote_time(plan, remote);
         match plan.flow.duplex {
-            Some(_) => [sent, self.received_in()],
+            Some(_) => [sent, self.received_there_in(plan)],
             None => [sent; 2],
         }
     }
@@ -176,7 +189,7 @@ impl Iteration {
         } else {
             self.elapsed
         };
-        let received = self.received_in();
+        let received = self.received_there_in(plan);
         let went_on = sent > self.elapsed + Self::SENT_ON;
         [if went_on { sent } else { self.elapsed }, received]
     }

@@ -17,7 +17,7 @@ use netperf_daemon::sandbox;
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{KeyRing, OnePort};
 use netperf_os::process::{self, ChildProcess, Forked};
-use netperf_os::wait::{Interest, ready};
+use netperf_os::wait::{Deadline, Interest, ready};
 use netperf_os::{Socket, pass};
 use netperf_program::key;
 
@@ -160,7 +160,8 @@ impl SessionStarter {
         let [handoff, door, rights] = parts.map(|(_, fd)| fd.unwrap_or(control));
         let all = [control, records, handoff, door, rights];
         pass::send_five(channel, &[flags], all)?;
-        if !ready(channel, Interest::Read, ANSWER)? {
+        // Sessions that end meanwhile interrupt the wait.
+        if !Deadline::after(ANSWER).ready(channel, Interest::Read)? {
             // A session that has not answered by now cannot, and does not serve.
             running.channel.shutdown(Shutdown::Read)?;
         }

@@ -17,7 +17,7 @@ use super::io::peek;
 use super::link::LLC;
 use super::pass::{self, PassWait};
 use super::sockopt::{self, IntOption};
-use super::wait::{Interest, all_ready, ready};
+use super::wait::{Deadline, Interest, all_ready};
 
 /// Time for an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -217,7 +217,7 @@ fn ask(call: &RightsCall, on: Option<BorrowedFd<'_>>) -> io::Result<Option<Socke
     pass::send(own.as_fd(), &call.to_bytes(), on)?;
     pass::send(door.as_fd(), b"?", Some(given.as_fd()))?;
     drop(given);
-    if !ready(own.as_fd(), Interest::Read, PATIENCE)? {
+    if !Deadline::after(PATIENCE).ready(own.as_fd(), Interest::Read)? {
         return Err(io::ErrorKind::TimedOut.into());
     }
     let mut errno = [0; 4];
@@ -392,7 +392,11 @@ mod tests {
         let (own, given) = pass::pair().unwrap();
         pass::send(own.as_fd(), &RightsCall::Mark(1).to_bytes(), None).unwrap();
         pass::send(door.as_fd(), b"?", Some(given.as_fd())).unwrap();
-        assert!(ready(own.as_fd(), Interest::Read, Duration::from_secs(20)).unwrap());
+        assert!(
+            Deadline::after(Duration::from_secs(20))
+                .ready(own.as_fd(), Interest::Read)
+                .unwrap()
+        );
         drop((silent, door, door_here));
         serving.join().unwrap().unwrap();
     }

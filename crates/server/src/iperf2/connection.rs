@@ -26,7 +26,7 @@ use netperf_model::{Denied, Duplex, EndNeeds, Flow, Policy, Tally, TransportId};
 use netperf_os::io::{half_close, peek_at, recv};
 use netperf_os::net::addresses;
 use netperf_os::sockopt::{self, IntOption};
-use netperf_os::wait::{Interest, ready, sleep};
+use netperf_os::wait::{Deadline, Interest, ready, sleep};
 use netperf_os::without::set_patience;
 use netperf_os::{Domain, Protocol, Socket, Type};
 use netperf_program::iperf2::{
@@ -65,10 +65,10 @@ const LOOK_AGAIN: Duration = Duration::from_millis(1);
 /// may send them later than this process begins, which is then confined to what they ask for.
 pub(crate) fn port_back(control: &Socket) -> Option<u16> {
     let mut first = [0; PORT_BYTES];
-    let until = clock::now().plus(FIRST_BYTES);
+    let until = Deadline::after(FIRST_BYTES);
     let waits = sockopt::set_wake_threshold(control.as_fd(), PORT_BYTES);
     let count = loop {
-        let arrived = ready(control.as_fd(), Interest::Read, until.left());
+        let arrived = until.ready(control.as_fd(), Interest::Read);
         let count = arrived.and_then(|_| peek_at(control.as_fd(), &mut first));
         let is_part = matches!(count, Ok(1..PORT_BYTES));
         if waits || !is_part || until.left().is_zero() {

@@ -16,7 +16,7 @@ use netperf_iperf3::options::{ACCOUNTS, Iperf3Accounts};
 use netperf_measure::clock;
 use netperf_os::openssl::{OpenSsl, RsaKey, RsaPadding, RsaPart};
 use netperf_os::pass::{self, PassWait};
-use netperf_os::wait::{Interest, ready, sleep};
+use netperf_os::wait::{Deadline, Interest, sleep};
 use netperf_os::{Socket, process};
 use netperf_program::iperf3::rsa_padding;
 use netperf_program::output::{err, system_text};
@@ -94,10 +94,10 @@ impl Authority {
 
     /// Waits for the answer to the question with this number.
     fn answer(&self, number: u64) -> Result<(), String> {
-        let deadline = clock::now().plus(PATIENCE);
+        let deadline = Deadline::after(PATIENCE);
         let mut bytes = [0; MESSAGE];
         loop {
-            let waited = ready(self.socket.as_fd(), Interest::Read, deadline.left());
+            let waited = deadline.ready(self.socket.as_fd(), Interest::Read);
             if !waited.map_err(|error| gone(&error))? {
                 return Err(gone(&io::ErrorKind::TimedOut.into()));
             }

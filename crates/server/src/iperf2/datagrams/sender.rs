@@ -15,7 +15,7 @@ use netperf_measure::clock::Moment;
 use netperf_model::Policy;
 use netperf_model::iperf2::Iperf2Rate;
 use netperf_os::io::{Source, recv, send, send_back};
-use netperf_os::wait::{self, Interest, ready};
+use netperf_os::wait::{self, Deadline, Interest};
 use netperf_os::without::set_patience;
 use netperf_os::{Domain, Protocol, Socket, Type};
 use netperf_program::iperf2::{ShownCounts, now};
@@ -180,7 +180,8 @@ impl FlowSender {
 
 /// Waits for a datagram.
 fn answer(own: &Socket, within: std::time::Duration) -> Option<Vec<u8>> {
-    if !ready(own.as_fd(), Interest::Read, within).unwrap_or(false) {
+    let deadline = Deadline::after(within);
+    if !deadline.ready(own.as_fd(), Interest::Read).unwrap_or(false) {
         return None;
     }
     let mut buf = vec![0; 2048];

@@ -39,7 +39,8 @@ fn time_until_nothing_is_left(target: &Target) -> (bool, Duration) {
 }
 
 /// Measures the rate of honest clients, and the time until first answers, with and without each
-/// attack. All attacks are measured before one is judged.
+/// attack: those that `NETPERF_ATTACKS` names, separated by commas, or all. All are measured before
+/// one is judged.
 fn keeps_rate_and_answers(target: &Target) {
     const ANSWERS: usize = 200;
     let messages = Messages::new();
@@ -49,7 +50,15 @@ fn keeps_rate_and_answers(target: &Target) {
         finished.stdout.trim().parse::<f64>().expect("a rate")
     };
     let mut missed = Vec::new();
-    for kind in [&ON_GREETING[..], &BY_RECORDS].concat() {
+    let named = netperf_testkit::environment("NETPERF_ATTACKS");
+    let is_named = |kind: &Attack| {
+        let names = named.as_deref().map(|names| names.split(','));
+        names.is_none_or(|mut names| names.any(|name| format!("{kind:?}") == name))
+    };
+    let kinds = [&ON_GREETING[..], &BY_RECORDS].concat();
+    let kinds: Vec<Attack> = kinds.into_iter().filter(is_named).collect();
+    assert!(!kinds.is_empty(), "no attack is named {named:?}");
+    for kind in kinds {
         netperf_testkit::watchdog::restart();
         let campaign = Campaign {
             messages: &messages,

@@ -98,6 +98,7 @@ mod tests {
             ("nodelay", "no-delay"),
             ("duration", "time"),
             ("length", "time send-size"),
+            ("lenght", "time send-size"),
             ("clint", "client"),
             ("ho", "host"),
             ("remote", "remote-align remote-cpu"),

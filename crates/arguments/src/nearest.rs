@@ -26,11 +26,15 @@ pub fn near_names(wrong: &str, mut names: Vec<&'static str>) -> Vec<String> {
     names.sort_unstable();
     names.dedup();
     let wrong = wrong.to_ascii_lowercase().replace('_', "-");
-    let foreign = foreign::NAMES.iter().filter(|(theirs, _)| *theirs == wrong);
-    let same: Vec<String> = foreign
-        .filter(|(_, ours)| names.contains(ours))
-        .map(|(_, ours)| (*ours).to_owned())
-        .collect();
+    let known = foreign::NAMES
+        .iter()
+        .filter(|(_, ours)| names.contains(ours));
+    let known: Vec<(&str, &str)> = known.copied().collect();
+    let ours_for = |wrong: &str| -> Vec<String> {
+        let same = known.iter().filter(|(theirs, _)| *theirs == wrong);
+        same.map(|(_, ours)| (*ours).to_owned()).collect()
+    };
+    let same = ours_for(&wrong);
     if !same.is_empty() {
         return same;
     }
@@ -48,7 +52,11 @@ pub fn near_names(wrong: &str, mut names: Vec<&'static str>) -> Vec<String> {
         .flat_map(foreign::aliases_of)
         .collect();
     names.extend(aliases);
-    nearest(&wrong, names).into_iter().collect()
+    if let Some(near) = nearest(&wrong, names) {
+        return vec![near];
+    }
+    let theirs = nearest(&wrong, known.iter().map(|(theirs, _)| *theirs));
+    theirs.map_or_else(Vec::new, |theirs| ours_for(&theirs))
 }
 
 /// The one of `words` that takes the fewest changes to get to, if they are few.

@@ -67,7 +67,7 @@ libraries *checks:
 # Let members and coordinators of campaigns fail in all states, so many times; as root.
 [no-exit-message]
 campaign-failures count="200":
-    NETPERF_CAMPAIGN_FAILURES={{ count }} cargo test -p netperf --test it \
+    NETPERF_CAMPAIGN_FAILURES={{ count }} cargo test --workspace --test it \
         campaign_failures::two_hundred -- --ignored --nocapture
 
 # Repeat campaigns of 16 hosts with a slow sender, a slow path and neither, and count what is
@@ -92,7 +92,7 @@ campaign-clocks:
 [no-exit-message]
 attacks *filters="attacks:: guard::":
     cargo build --profile dist -p netperf
-    NETPERF_STAND_IN_DIR="$PWD/target/dist" cargo test -p netperf --test it \
+    NETPERF_STAND_IN_DIR="$PWD/target/dist" cargo test --workspace --test it \
         -- {{ filters }} --ignored --test-threads=1 --nocapture
 
 # Agree with 500 agents within 5 s, and stream the cells of 1,000 agents, in bounded memory; on an

@@ -100,9 +100,10 @@ impl InterimPrinter<'_> {
         plan.many.is_some() && plan.peer.is_none() && is_first && now.since(begun) < interval / 2
     }
 
-    /// The first interval begins when many flows do, and not when the first of them is opened.
+    /// The first interval begins when many flows do: after the first of them is opened, or when data
+    /// came before they were met.
     fn begin_with(&mut self, live: &Live) {
-        let begun = live.begun().filter(|begun| *begun > self.begun);
+        let begun = live.begun().filter(|begun| *begun != self.begun);
         if let Some(begun) = begun {
             self.begun = begun;
             self.intervals = Intervals::begin(begun, Tally::default());

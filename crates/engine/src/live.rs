@@ -313,9 +313,9 @@ impl Live {
         self.times().iter().map(HistogramView::buckets).collect()
     }
 
-    /// Many flows are opened, and begin now.
-    pub(crate) fn begin(&self) {
-        let _first = self.begun.set(clock::now());
+    /// Many flows are opened, and begin now, or began when the first data came.
+    pub(crate) fn begin(&self, since: Option<Moment>) {
+        let _first = self.begun.set(since.unwrap_or_else(clock::now));
     }
 
     /// When many flows began together, which were opened before; `None` until then.

@@ -75,7 +75,7 @@ pub(super) fn coordinate(
     counts: &[Counts],
     plan: &StagePlan<'_>,
     controls: &[BorrowedFd<'_>],
-    turn: &mut dyn FnMut(RunStage),
+    turn: &mut dyn FnMut(RunStage, Option<Moment>),
 ) -> Coordinated {
     if !controls.is_empty() {
         shared.note_control();
@@ -107,14 +107,16 @@ pub(super) fn coordinate(
         std::thread::sleep(left.min(LOOK));
         look();
     }
-    turn(shared.stage());
-    let opened = clock::now();
-    shared.open();
     // The parts of the run count from the agreed begin, also if the gate is opened late, or from
     // when data came. The part that counts may not be over before the gate is opened.
     let since = plan.begin_at.or(plan.sent_since);
     let since = since.or_else(|| shared.data_since());
-    let begun = since.map_or(opened, clock::at_monotonic);
+    let since = since.map(clock::at_monotonic);
+    let turn = &mut |stage| turn(stage, since);
+    turn(shared.stage());
+    let opened = clock::now();
+    shared.open();
+    let begun = since.unwrap_or(opened);
     let has_margins = plan
         .stages
         .iter()

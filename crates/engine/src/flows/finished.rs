@@ -32,6 +32,20 @@ pub(super) struct FinishedRun<'a> {
 }
 
 impl FinishedRun<'_> {
+    /// The end of datagrams that netperf receives and that count: netserver ends in its own time, and
+    /// what it had queued comes later.
+    pub(super) fn last_datagrams(
+        &self,
+        reports: &[WorkerReport],
+        coordinated: &Coordinated,
+    ) -> Option<Moment> {
+        if !timing::netperf_receives_datagrams(self.job) || self.discarded {
+            return None;
+        }
+        let late = reports.iter().filter_map(|report| report.came_late).max();
+        coordinated.finished.max(late)
+    }
+
     /// The length of the run: a sender's is over when everything has arrived.
     fn elapsed(&self, reports: &[WorkerReport], coordinated: &Coordinated) -> Duration {
         let job = self.job;
@@ -49,12 +63,8 @@ impl FinishedRun<'_> {
             };
             return coordinated.opened.elapsed().saturating_sub(in_vain);
         }
-        if timing::netperf_receives_datagrams(job) && !self.discarded {
-            // netserver ends in its own time, and what it had queued comes later.
-            let late = reports.iter().filter_map(|report| report.came_late).max();
-            if let Some(end) = coordinated.finished.max(late) {
-                return end.since(coordinated.opened);
-            }
+        if let Some(end) = self.last_datagrams(reports, coordinated) {
+            return end.since(coordinated.opened);
         }
         // The arrival of what may be lost is never known.
         let only_sends = job.only_sends() && !job.connects && job.transport.row().reliable;

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::time::Duration;
 
-use netperf_measure::clock;
+use netperf_measure::clock::{self, Moment};
 use netperf_measure::counters::Counts;
 use netperf_measure::series::{self, Watched};
 use netperf_model::sizes::to_usize;
@@ -94,9 +94,9 @@ pub(crate) fn run<P: Program>(
                 awaits: awaited.map(|listener| (listener.as_fd(), CONNECTION)),
                 ..stage_plan(job, &flows, live, (&receivers, feedback.as_ref()))
             };
-            coordinate(&shared, &counts, &stages, controls, &mut |stage| {
+            coordinate(&shared, &counts, &stages, controls, &mut |stage, since| {
                 common.begin_series();
-                live.begin();
+                live.begin(since);
                 let part = stage.part().filter(|_| flows.has_margins());
                 part.into_iter().for_each(|part| live.enters(part));
                 meter.borrow_mut().turn(stage);
@@ -108,28 +108,30 @@ pub(crate) fn run<P: Program>(
     let (reports, ending) = series::beside(watched, run).map_err(Operation::Thread.failed())??;
     let (mut reports, broke) = usable(job, reports, &ending).inspect_err(|_| live.end())?;
     let discarded = cut(job, &mut reports);
-    show_the_end(&reports, &counts, live);
-    let mut report = FinishedRun {
+    let finished = FinishedRun {
         job,
         flows: &flows,
         threads,
         discarded,
-    }
-    .finished(reports, &ending, meter.into_inner(), begun, &work.setup)?;
+    };
+    let late = finished.last_datagrams(&reports, &ending);
+    show_the_end(&reports, late, &counts, live);
+    let mut report = finished.finished(reports, &ending, meter.into_inner(), begun, &work.setup)?;
     report.result.series = watched.and_then(Watched::series);
     report.discarded = discarded && !timing::netperf_receives_datagrams(job);
     report.broke = broke;
     Ok(report)
 }
 
-/// Publishes what counts: it was held back until that was known.
-fn show_the_end(reports: &[WorkerReport], counts: &[Counts], live: &Live) {
+/// Publishes what counts: it was held back until that was known. The end is that of the loops, or
+/// `late`.
+fn show_the_end(reports: &[WorkerReport], late: Option<Moment>, counts: &[Counts], live: &Live) {
     if reports.len() == counts.len() {
         let each = counts.iter().zip(reports);
         each.for_each(|(counts, report)| counts.publish(&report.tally));
     }
-    let last = reports.iter().map(|report| report.over).max();
-    last.inspect(|last| live.end_at(*last));
+    let over = reports.iter().map(|report| report.over).max();
+    late.or(over).inspect(|last| live.end_at(*last));
 }
 
 /// The listener of connections, or the sockets of all flows without connections.

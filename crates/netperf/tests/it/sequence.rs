@@ -106,7 +106,8 @@ fn json_and_verbosity_2_tell_the_same_of_the_end_that_receives() {
 /// Loss, order and jitter of the first iteration of a document, by the ends that receive.
 fn counted(server: &Netserver, words: &[&str]) -> Vec<Value> {
     let document = ours!().client_of(server).arg("--json").args(words).run();
-    let document: Value = serde_json::from_str(&document.expect_clean().stdout).expect("JSON");
+    // A busy host may not reach a rate, and a message says so.
+    let document: Value = serde_json::from_str(&document.expect_exit(0).stdout).expect("JSON");
     let first = &document["iterations"][0];
     let ends = ["local", "remote"].map(|end| first[end]["datagrams"].clone());
     let receive = ends

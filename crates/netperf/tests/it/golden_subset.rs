@@ -134,9 +134,10 @@ impl Transcript {
             words.any(|word| word.eq_ignore_ascii_case(wanted))
         };
         let requests = test.contains("_RR") || test.contains("_CC") || test.contains("_CRR");
-        let both_ways = ["rr", "0x6", "send|recv", "-r"]
-            .iter()
-            .any(|word| has(word));
+        let both_ways = ["rr", "0x6", "send|recv"].iter().any(|word| has(word));
+        let is = |option: &str| self.argv.iter().any(|word| word == option);
+        // Sizes of requests mean them, unless a direction is named.
+        let both_ways = both_ways || is("-r") && !is("-d");
         let requests = requests || self.connects() || test == "OMNI" && both_ways;
         let datagrams = ["UDP_STREAM", "DG_STREAM"].contains(&test.as_str())
             || test == "OMNI" && has("udp") && !requests;

@@ -104,6 +104,7 @@ pub fn run(mut args: Iperf2Args) -> ExitCode {
         }
     };
     rows.head(Some(&client), &args.host);
+    client.refused.iter().for_each(complain);
     pause(&args);
     if let Some(connections) = args.connections {
         return connect_again(&args, &options, remote, &rows, connections);

@@ -39,6 +39,8 @@ pub struct Iperf2Args {
     pub host: String,
     /// The test.
     pub plan: Iperf2Plan,
+    /// Last port of a range (`-p 5001-5003`).
+    pub last_port: Option<u16>,
     /// `-w`, bytes.
     pub window: Option<usize>,
     /// `-N`.
@@ -236,11 +238,56 @@ fn server(mut args: Iperf2Args) -> Result<Iperf2Args, String> {
         let line = format!("option {name} is not valid for server mode");
         args.warnings.push(line);
     }
+    if let Some(last) = args.last_port.filter(|last| *last < args.plan.port) {
+        return Err(format!(
+            "ERROR: invalid port range of {}-{last}",
+            args.plan.port
+        ));
+    }
     Ok(args)
+}
+
+/// Gives each stream of a client a port of its range: the larger number of both is that of the
+/// streams, as in the original.
+fn distribute_ports(args: &mut Iperf2Args) {
+    let (first, streams) = (args.plan.port, args.plan.streams);
+    let Some(last) = args.last_port.take() else {
+        return;
+    };
+    let Some(behind) = last.checked_sub(first) else {
+        let line = format!("-p {first}-{last}: read as {first}");
+        args.warnings.push(line);
+        return;
+    };
+    let ports = u32::from(behind) + 1;
+    args.plan.port_of_each = true;
+    args.plan.streams = streams.max(ports);
+    let adjusted = if streams < ports {
+        format!("-P to {ports}")
+    } else {
+        let last = u32::from(first) + streams - 1;
+        format!("port-range to {first}-{last}")
+    };
+    if streams != ports {
+        let line = format!("port-range and -P mismatch (adjusting {adjusted})");
+        args.warnings.push(line);
+    }
+}
+
+/// Checks the ports of the streams of a client.
+fn ports_of_streams(plan: &Iperf2Plan) -> Result<(), String> {
+    if plan.port_of(plan.streams).is_some() {
+        return Ok(());
+    }
+    let (port, streams) = (plan.port, plan.streams);
+    Err(format!(
+        "iperf: {streams} ports from {port} on are more than there are"
+    ))
 }
 
 /// Checks options together.
 fn checked(mut args: Iperf2Args) -> Result<Iperf2Args, String> {
+    distribute_ports(&mut args);
     let plan = &args.plan;
     if args.daemon {
         return Err("Iperf client cannot be run as a daemon".to_owned());
@@ -252,6 +299,7 @@ fn checked(mut args: Iperf2Args) -> Result<Iperf2Args, String> {
         let line = format!("iperf: -P {}: 1 to {MOST_STREAMS} streams", plan.streams);
         return Err(line);
     }
+    ports_of_streams(plan)?;
     let length = plan.block();
     if plan.udp && !(4..=65_507).contains(&length) {
         return Err(format!(
@@ -587,6 +635,60 @@ mod tests {
     }
 
     #[test]
+    fn streams_have_the_ports_of_a_range_as_in_the_original() {
+        let ports = |line: &str| {
+            let args = args(line);
+            let last = args.plan.port_of(args.plan.streams);
+            (args.plan.port, last, args.plan.streams, args.warnings)
+        };
+        let adjusted = |to: &str| vec![format!("port-range and -P mismatch (adjusting {to})")];
+        let expected = [
+            ("-p 5001-5003 -P 3", 5001, 5003, 3, vec![]),
+            ("-p 5001-5003", 5001, 5003, 3, adjusted("-P to 3")),
+            ("-p 5001-5003 -P 2", 5001, 5003, 3, adjusted("-P to 3")),
+            (
+                "-p 5001-5003 -P 6",
+                5001,
+                5006,
+                6,
+                adjusted("port-range to 5001-5006"),
+            ),
+            ("-p 5001-5001 -P 2", 5001, 5001, 2, vec![]),
+            ("-p 5001 -P 3 --incr-dstport", 5001, 5003, 3, vec![]),
+            (
+                "-p 5003-5001 -P 2",
+                5003,
+                5003,
+                2,
+                vec!["-p 5003-5001: read as 5003".to_owned()],
+            ),
+            (
+                "-p 5001-5002x -P 2",
+                5001,
+                5002,
+                2,
+                vec!["-p 5001-5002x: read as 5001-5002".to_owned()],
+            ),
+        ];
+        for (words, first, last, streams, warnings) in expected {
+            let found = ports(&format!("iperf -c H {words}"));
+            assert_eq!(found, (first, Some(last), streams, warnings), "{words}");
+        }
+        for words in [
+            "-p 5001-",
+            "-p 0-3",
+            "-p 5001-70000",
+            "-p 65535 -P 2 --incr-dstport",
+        ] {
+            read(&format!("iperf -c H {words}")).expect_err(words);
+        }
+        assert_eq!(
+            read("iperf -s -p 5003-5001").expect_err("no range"),
+            "ERROR: invalid port range of 5003-5001"
+        );
+    }
+
+    #[test]
     fn hosts_may_name_an_interface() {
         let given = args("iperf -c 192.0.2.1%eth0 -B 192.0.2.2%eth1");
         assert_eq!(given.host, "192.0.2.1");
@@ -607,7 +709,7 @@ mod tests {
           -s, --server          serve
           -D, --daemon          a server in the background
           -1, --singleclient    a server of one client at a time
-          -p, --port N          port of the server (default 5001)
+          -p, --port N[-N]      port or ports of the server (default 5001)
           -u, --udp             datagrams instead of a connection
           -t, --time SECONDS    time (default 10); of a server: time for which it listens
           -n, --num BYTES       bytes instead of a time (K, M, G: powers of 1024; k, m, g: of 1000)
@@ -643,6 +745,7 @@ mod tests {
           -F, --fileinput FILE  send this file over TCP, to its end
           -I, --stdin           send standard input over TCP, to its end
           -X, --peer-detect     wait for the answer to the header
+              --incr-dstport    a port of its own for each stream
               --trip-times      measure one-way delays; the clocks of both hosts must agree
               --no-udp-fin      do not wait for the report
               --fq-rate RATE    rate enforced by the kernel (m: bit/s, M: byte/s)

@@ -79,6 +79,8 @@ pub struct Iperf2Plan {
     pub udp: bool,
     /// Port of the server.
     pub port: u16,
+    /// Each stream has a port of its own: the first that of the server, the next the one behind it.
+    pub port_of_each: bool,
     /// Direction.
     pub direction: Iperf2Direction,
     /// Port for connections back; that of the server unless given.
@@ -110,6 +112,17 @@ pub struct Iperf2Plan {
 }
 
 impl Iperf2Plan {
+    /// Port of the server for a stream, counted from 1.
+    #[must_use]
+    pub fn port_of(&self, stream: u32) -> Option<u16> {
+        let behind = if self.port_of_each {
+            stream.saturating_sub(1)
+        } else {
+            0
+        };
+        self.port.checked_add(u16::try_from(behind).ok()?)
+    }
+
     /// Size of a block or datagram, bytes.
     #[must_use]
     pub fn block(&self) -> usize {

@@ -150,13 +150,16 @@ pub struct Iperf2Client {
     pub plan: Iperf2Plan,
     /// Its streams to the server.
     pub streams: Vec<Iperf2Stream>,
+    /// Why others, each at a port of its own, could not be opened.
+    pub refused: Vec<Iperf2Failure>,
     /// Time in which the connections were opened.
     pub setup: Duration,
     back: Option<BackListener>,
 }
 
 impl Iperf2Client {
-    /// Opens the connections or flows of a test.
+    /// Opens the connections or flows of a test. Where each has a port of its own, those that can be
+    /// opened are the test.
     ///
     /// # Errors
     /// The step that failed.
@@ -175,14 +178,27 @@ impl Iperf2Client {
             None
         };
         let before = clock::now();
-        let streams = (1..=plan.streams.max(1))
-            .map(|number| open(&plan, options, remote, number))
-            .collect::<Result<_, _>>()?;
+        let (mut streams, mut refused) = (Vec::new(), Vec::new());
+        for number in 1..=plan.streams.max(1) {
+            let mut remote = remote;
+            remote.set_port(plan.port_of(number).unwrap_or(plan.port));
+            match open(&plan, options, remote, number) {
+                Ok(stream) => streams.push(stream),
+                Err(failure) if plan.port_of_each => refused.push(failure),
+                Err(failure) => return Err(failure),
+            }
+        }
         let setup = before.elapsed();
+        if streams.is_empty() {
+            if let Some(failure) = refused.pop() {
+                return Err(failure);
+            }
+        }
         Ok(Self {
             setup,
             plan,
             streams,
+            refused,
             back,
         })
     }

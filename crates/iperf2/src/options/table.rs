@@ -75,6 +75,15 @@ fn set_streams(args: &mut Iperf2Args, value: &mut TypedValue<'_>) -> Result<(), 
     Ok(())
 }
 
+/// Sets the port, and the last one of a range. A range that is none is an error of a server, and the
+/// port of a client, as in the original.
+fn set_ports(args: &mut Iperf2Args, value: &mut TypedValue<'_>) -> Result<(), String> {
+    let (first, last) = value.ports()?;
+    args.plan.port = first;
+    args.last_port = last.filter(|last| *last != first);
+    Ok(())
+}
+
 /// Sets a host, and the interface behind `%`.
 fn set_host(args: &mut Iperf2Args, value: &mut TypedValue<'_>) -> Result<(), String> {
     let (host, device) = value.host_and_device();
@@ -160,9 +169,8 @@ const TABLE: &[Iperf2Option] = &[
         "a server in the background"),
     Iperf2Option(Both, "-1, --singleclient", "", Flag(|args| &mut args.single),
         "a server of one client at a time"),
-    Iperf2Option(Both, "-p, --port", "N",
-        Value(|args, value| { args.plan.port = value.port()?; Ok(()) }),
-        "port of the server (default 5001)"),
+    Iperf2Option(Both, "-p, --port", "N[-N]", Value(set_ports),
+        "port or ports of the server (default 5001)"),
     Iperf2Option(Both, "-u, --udp", "", Flag(|args| &mut args.plan.udp),
         "datagrams instead of a connection"),
     Iperf2Option(Both, "-t, --time", "SECONDS", Value(set_time),
@@ -249,6 +257,8 @@ const TABLE: &[Iperf2Option] = &[
         "send standard input over TCP, to its end"),
     Iperf2Option(Client, "-X, --peer-detect", "", Flag(|args| &mut args.plan.detects_peer),
         "wait for the answer to the header"),
+    Iperf2Option(Client, "--incr-dstport", "", Flag(|args| &mut args.plan.port_of_each),
+        "a port of its own for each stream"),
     Iperf2Option(Client, "--trip-times", "", Flag(|args| &mut args.plan.trip_times),
         "measure one-way delays; the clocks of both hosts must agree"),
     Iperf2Option(Client, "--no-udp-fin", "", Flag(|args| &mut args.plan.no_udp_fin),
@@ -282,7 +292,7 @@ const TABLE: &[Iperf2Option] = &[
     Iperf2Option(Both, "--bounceback-hold, --bounceback-period", "VALUE", Refused, ""),
     Iperf2Option(Both, "--isochronous, --bounceback", "[=VALUE]", Refused, ""),
     Iperf2Option(Both, "--bounceback-congest, --bounceback-no-quickack", "", Refused, ""),
-    Iperf2Option(Both, "--incr-dstip, --incr-dstport, --incr-srcip, --incr-srcport", "", Refused, ""),
+    Iperf2Option(Both, "--incr-dstip, --incr-srcip, --incr-srcport", "", Refused, ""),
 ];
 
 impl Iperf2Option {

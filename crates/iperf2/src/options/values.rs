@@ -134,6 +134,19 @@ impl<'a> TypedValue<'a> {
         port.ok_or_else(|| self.invalid("a port"))
     }
 
+    /// A port, and the last one of a range.
+    pub(super) fn ports(&mut self) -> Result<(u16, Option<u16>), String> {
+        let Some((first, last)) = self.text.split_once('-') else {
+            return Ok((self.port()?, None));
+        };
+        let (Some((first, "")), Some((last, rest))) = (leading_port(first), leading_port(last))
+        else {
+            return Err(self.invalid("a port, or the first and the last, such as 5001-5003"));
+        };
+        self.pass(rest, &[]);
+        Ok((first, Some(last)))
+    }
+
     /// Seconds.
     pub(super) fn seconds(&mut self) -> Result<Duration, String> {
         let (seconds, rest) = self.number("seconds")?;
@@ -256,4 +269,12 @@ fn whole(number: f64) -> Option<u64> {
         reason = "the range is checked"
     )]
     (0.0..1e18).contains(&number).then_some(number as u64)
+}
+
+/// The port at the start of a text, and what follows it.
+fn leading_port(text: &str) -> Option<(u16, &str)> {
+    let digits = text.find(|c: char| !c.is_ascii_digit());
+    let (number, rest) = text.split_at(digits.unwrap_or(text.len()));
+    let port = number.parse().ok().filter(|port| *port > 0)?;
+    Some((port, rest))
 }

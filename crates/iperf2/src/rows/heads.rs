@@ -15,6 +15,8 @@ pub struct ListeningHead<'a> {
     pub args: &'a Iperf2Args,
     /// Port at which it listens.
     pub port: u16,
+    /// Last port, if it listens at several.
+    pub last_port: Option<u16>,
     /// Size of the receive buffer of its socket, bytes.
     pub buffer: usize,
     /// Number of this process.
@@ -33,24 +35,32 @@ impl ListeningHead<'_> {
         } else {
             ("TCP", "TCP window size")
         };
-        let (process, buffer) = self.enhanced().unwrap_or_default();
+        let buffer = self.reads().unwrap_or_default();
+        let ports = match self.last_port {
+            None => format!("port {}", self.port),
+            Some(last) => format!("ports {}-{last}", self.port),
+        };
+        let process = if self.args.enhanced || self.last_port.is_some() {
+            format!(" with pid {}", self.process)
+        } else {
+            String::new()
+        };
         let size = u64::try_from(self.buffer).unwrap_or_default();
         let requested = self.args.window;
         let requested = requested.and_then(|window| u64::try_from(window).ok());
         let window = figures_of(self.args.unit).window(kind, size, requested);
-        let (port, settings) = (self.port, self.settings);
+        let settings = self.settings;
         format!(
-            "{RULE}Server listening on {protocol} port {port}{process}\n{buffer}{settings}{window}{RULE}"
+            "{RULE}Server listening on {protocol} {ports}{process}\n{buffer}{settings}{window}{RULE}"
         )
     }
 
-    /// Additions of `-e`: the process, and lines of the local address and of reads.
-    fn enhanced(&self) -> Option<(String, String)> {
+    /// Additions of `-e`: lines of the local address and of reads.
+    fn reads(&self) -> Option<String> {
         let args = self.args;
         if !args.enhanced {
             return None;
         }
-        let process = format!(" with pid {}", self.process);
         let bind = args.bind.as_ref().filter(|_| args.serves);
         let bind = bind.map_or_else(String::new, |host| {
             format!("Binding to local address {host}\n")
@@ -63,7 +73,7 @@ impl ListeningHead<'_> {
         let read = figures_of(args.unit).transfer(bytes(self.read), "Byte");
         let width = figures.transfer(bytes(self.read / READ_CLASSES), "Byte");
         let read = format!("Read buffer size: {read} (Dist bin width={width})\n");
-        Some((process, bind + &read))
+        Some(bind + &read)
     }
 }
 

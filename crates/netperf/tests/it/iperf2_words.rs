@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use netperf_testkit::net::LoopbackOnly;
 use netperf_testkit::process::succeeds;
-use netperf_testkit::{Invocation, Place, Scratch, eventually, ours, procfs, require};
+use netperf_testkit::{Finished, Invocation, Place, Scratch, eventually, ours, procfs, require};
 
 use crate::iperf2_served::Served;
 
@@ -176,4 +176,84 @@ fn dual_test_without_a_way_back_measures_what_the_client_sends() {
         "{}",
         finished.account()
     );
+}
+
+/// Runs a test between two programs that are given the same ports, and returns what the client did.
+fn across_ports(
+    (server, client): (&Path, &Path),
+    host: &LoopbackOnly,
+    [served, asked]: [&str; 2],
+    options: &[&str],
+) -> Finished {
+    let mut serving = Invocation::new(Path::new("/usr/bin/stdbuf"))
+        .arg("-oL")
+        .arg(server)
+        .args(["-s", "-p", served])
+        .args(options)
+        .within(&host.place())
+        .patience(PATIENCE)
+        .spawn();
+    let protocol = if options.contains(&"-u") {
+        "UDP"
+    } else {
+        "TCP"
+    };
+    let head = format!("Server listening on {protocol} ports {served} with pid ");
+    assert!(serving.prints(&head, PATIENCE), "{}", serving.stdout());
+    let done = Invocation::new(client)
+        .args(["-c", "127.0.0.1", "-p", asked, "-n", "1K", "-l", "1K"])
+        .args(options)
+        .within(&host.place())
+        .patience(PATIENCE)
+        .run()
+        .expect_exit(0);
+    for port in 7001..7004 {
+        let line = format!("port {port} connected with 127.0.0.1 port ");
+        assert!(serving.prints(&line, PATIENCE), "{}", serving.stdout());
+    }
+    done
+}
+
+#[test]
+fn ports_of_a_range_are_served_and_each_stream_has_its_own_netns() {
+    if !require::root() {
+        return;
+    }
+    let host = LoopbackOnly::new();
+    let scratch = Scratch::new();
+    let own = link(&scratch);
+    let pairs = clients(&own)
+        .into_iter()
+        .flat_map(|other| [(own.clone(), other.clone()), (other, own.clone())]);
+    for (server, client) in pairs {
+        for options in [&[][..], &["-u"]] {
+            let programs = (server.as_path(), client.as_path());
+            let done = across_ports(programs, &host, ["7001-7003"; 2], options);
+            let adjusted = "port-range and -P mismatch (adjusting -P to 3)";
+            assert!(done.stderr.contains(adjusted), "{}", done.account());
+            for port in 7001..7004 {
+                let line = format!(" connected with 127.0.0.1 port {port}");
+                assert!(done.stdout.contains(&line), "{}", done.account());
+            }
+            assert!(done.stdout.contains("[SUM] "), "{}", done.account());
+        }
+    }
+    // A port at which nothing listens takes away one stream.
+    let done = across_ports((&own, &own), &host, ["7001-7003", "7001-7004"], &[]);
+    let refused = "tcp connect failed: Connection refused\n";
+    assert_eq!(
+        done.stderr.matches(refused).count(),
+        1,
+        "{}",
+        done.account()
+    );
+    assert_eq!(
+        done.stdout.matches("1.00 KBytes").count(),
+        3,
+        "{}",
+        done.account()
+    );
+    let options = ["-P", "3", "--incr-dstport"];
+    let done = across_ports((&own, &own), &host, ["7001-7003", "7001"], &options);
+    assert_eq!(done.stderr, "");
 }

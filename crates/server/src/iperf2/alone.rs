@@ -72,8 +72,8 @@ pub fn serve(args: &Iperf2Args) -> ExitCode {
         err(&line);
         return ExitCode::FAILURE;
     }
-    let socket = match socket(args) {
-        Ok(socket) => socket,
+    let sockets = match sockets(args) {
+        Ok(sockets) => sockets,
         Err(error) => {
             err(&format!("listener bind failed: {}\n", system_text(&error)));
             // The original ends with success.
@@ -96,7 +96,10 @@ pub fn serve(args: &Iperf2Args) -> ExitCode {
         }
     }
     if board.args().shows_heads() {
-        head(args, &socket, &board);
+        sockets
+            .first()
+            .into_iter()
+            .for_each(|socket| head(args, socket, &board));
     }
     // The time zone is read once, before the sandbox hides its file.
     let _known = stamp(false);
@@ -117,9 +120,9 @@ pub fn serve(args: &Iperf2Args) -> ExitCode {
         until: args.limit.map(|limit| clock::now().plus(limit)),
     };
     let served = if args.plan.udp {
-        run_datagrams(args, socket, &shared)
+        run_datagrams(args, sockets, &shared)
     } else {
-        run_connections(args, &socket, &shared)
+        run_connections(args, &sockets, &shared)
     };
     match served {
         Ok(()) => ExitCode::SUCCESS,
@@ -133,19 +136,25 @@ fn background() -> io::Result<Forked> {
     detach()
 }
 
-/// The listener, or the socket of datagrams.
-fn socket(args: &Iperf2Args) -> io::Result<Socket> {
+/// The listeners, or the sockets of datagrams: one for each port.
+fn sockets(args: &Iperf2Args) -> io::Result<Vec<Socket>> {
+    let first = args.plan.port;
+    let ports = first..=args.last_port.unwrap_or(first);
+    ports.map(|port| socket(args, port)).collect()
+}
+
+/// The listener, or the socket of datagrams, of a port.
+fn socket(args: &Iperf2Args, port: u16) -> io::Result<Socket> {
     let any: IpAddr = if args.plan.ipv6 {
         Ipv6Addr::UNSPECIFIED.into()
     } else {
         Ipv4Addr::UNSPECIFIED.into()
     };
     let at = match &args.bind {
-        None => SocketAddr::new(any, args.plan.port),
+        None => SocketAddr::new(any, port),
         Some(host) => {
             let want = if args.plan.ipv6 { Want::V6 } else { Want::Any };
-            let port = args.plan.port.to_string();
-            let found = resolve(host, &port, want, Type::STREAM);
+            let found = resolve(host, &port.to_string(), want, Type::STREAM);
             let found = found.map_err(|error| io::Error::other(error.to_string()))?;
             let first = found.addresses.first().copied();
             first.ok_or_else(|| io::Error::from(io::ErrorKind::AddrNotAvailable))?
@@ -245,6 +254,7 @@ fn head(args: &Iperf2Args, socket: &Socket, board: &Iperf2Board) {
     let head = ListeningHead {
         args,
         port: args.plan.port,
+        last_port: args.last_port,
         buffer: socket.recv_buffer_size().unwrap_or_default(),
         process: std::process::id(),
         read: if args.plan.udp {
@@ -278,17 +288,41 @@ fn watch(shared: &Iperf2Shared, is_idle: impl Fn() -> bool, is_over: impl Fn() -
     }
 }
 
-fn run_connections(args: &Iperf2Args, listener: &Socket, shared: &Iperf2Shared) -> io::Result<()> {
+fn run_connections(
+    args: &Iperf2Args,
+    listeners: &[Socket],
+    shared: &Iperf2Shared,
+) -> io::Result<()> {
     std::thread::scope(|scope| {
-        let accepting = spawn(scope, || accept_all(scope, args, listener, shared))?;
+        let mut accepting = Vec::new();
+        for listener in listeners {
+            match spawn(scope, || accept_all(scope, args, listener, shared)) {
+                Ok(thread) => accepting.push(thread),
+                Err(error) => {
+                    stop(listeners, shared);
+                    return Err(error);
+                }
+            }
+        }
         let is_idle = || shared.running.load(Ordering::Relaxed) == 0;
-        let waits = || is_idle() && !accepting.is_finished();
-        watch(shared, waits, || accepting.is_finished() && is_idle());
-        shared.stop.store(true, Ordering::Relaxed);
-        // Wakes the thread that waits for connections.
-        let _closed = listener.shutdown(std::net::Shutdown::Both);
+        let accepts = || accepting.iter().any(|one| !one.is_finished());
+        watch(
+            shared,
+            || is_idle() && accepts(),
+            || !accepts() && is_idle(),
+        );
+        stop(listeners, shared);
         Ok(())
     })
+}
+
+/// Stops the threads that accept connections.
+fn stop(listeners: &[Socket], shared: &Iperf2Shared) {
+    shared.stop.store(true, Ordering::Relaxed);
+    for listener in listeners {
+        // Wakes the thread that waits for connections.
+        let _closed = listener.shutdown(std::net::Shutdown::Both);
+    }
 }
 
 /// Accepts connections; each has a thread.
@@ -342,18 +376,32 @@ fn accept_all<'scope>(
     }
 }
 
-fn run_datagrams(args: &Iperf2Args, socket: Socket, shared: &Iperf2Shared) -> io::Result<()> {
+fn run_datagrams(args: &Iperf2Args, sockets: Vec<Socket>, shared: &Iperf2Shared) -> io::Result<()> {
     std::thread::scope(|scope| {
-        let board = Some(Arc::clone(&shared.board));
-        let serving = spawn(scope, || {
-            serve_datagrams(socket, shared.policy.clone(), board, &shared.stop);
-        })?;
-        let is_idle = || shared.board.is_idle() && !serving.is_finished();
+        let mut serving = Vec::new();
+        for socket in sockets {
+            let board = Some(Arc::clone(&shared.board));
+            let started = spawn(scope, || {
+                serve_datagrams(socket, shared.policy.clone(), board, &shared.stop);
+            });
+            match started {
+                Ok(thread) => serving.push(thread),
+                Err(error) => {
+                    shared.stop.store(true, Ordering::Relaxed);
+                    return Err(error);
+                }
+            }
+        }
+        let has_ended = || serving.iter().any(|one| one.is_finished());
+        let is_idle = || shared.board.is_idle() && !has_ended();
+        let ports = u32::try_from(serving.len()).unwrap_or(u32::MAX);
+        // So many of each port, as of connections.
+        let most = args.count.map(|count| count.saturating_mul(ports));
         watch(shared, is_idle, || {
             let ended = shared.board.ended();
-            let enough = args.count.is_some_and(|count| ended >= count);
+            let enough = most.is_some_and(|most| ended >= most);
             let idle = shared.board.is_idle();
-            serving.is_finished() || (idle && (enough || shared.is_late()))
+            has_ended() || (idle && (enough || shared.is_late()))
         });
         if !alarm::stopped_by_user() {
             // Reports may be asked for again.

@@ -76,6 +76,7 @@ impl ClientRows {
         let head = ListeningHead {
             args: &self.args,
             port: plan.listen_port.unwrap_or(plan.port),
+            last_port: None,
             buffer: socket.recv_buffer_size().unwrap_or_default(),
             process: std::process::id(),
             read: if plan.udp {

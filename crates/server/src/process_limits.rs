@@ -10,9 +10,9 @@ use netperf_os::process;
 use netperf_program::output::{FAILED, Failure};
 
 /// Descriptors of the process of a session with a test of one flow.
-const OF_SESSION: u64 = 24;
+const OF_SESSION: u64 = 20;
 /// Descriptors of a listener that serves one session after the other (`-f`).
-const OF_LISTENER: u64 = 16;
+const OF_LISTENER: u64 = 14;
 /// Descriptors with which the listener starts the process of a session.
 const SPARE: usize = 8;
 /// Stack of a session, bytes.

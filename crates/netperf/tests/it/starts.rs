@@ -114,6 +114,14 @@ fn starts_serve_or_name_a_limit_that_is_too_low() {
 }
 
 #[test]
+fn starts_serve_with_few_open_files() {
+    for (limit, options) in [("ulimit -n 20;", &[][..]), ("ulimit -n 14;", &["-f"])] {
+        let (running, port) = behind(limit, &ours!().netserver, options);
+        serves(&running, port);
+    }
+}
+
+#[test]
 fn starts_survive_a_log_that_may_not_grow() {
     let folder = Scratch::new();
     let log = folder.path().join("log");

@@ -72,12 +72,17 @@ fn apply(allowed: &Allowed) -> Result<(), RulesetError> {
         (&allowed.sockets, AccessFs::MakeSock | AccessFs::RemoveFile),
     ];
     for (paths, rights) in rights {
-        for opened in paths.iter().filter_map(|path| PathFd::new(path).ok()) {
+        for path in paths {
+            let Ok(opened) = PathFd::new(path) else {
+                continue;
+            };
             // Rights that only folders have are left out for a file.
             rules = rules.add_rule(PathBeneath::new(&opened, rights))?;
-            // A rule belongs to the inode that was opened. /proc drops unused inodes under
-            // memory pressure and would give the path a new one without rights.
-            std::mem::forget(opened);
+            // A rule belongs to the inode that was opened, and holds it. /proc alone drops unused
+            // names under memory pressure, and would give the path a new inode without rights.
+            if path.starts_with("/proc") {
+                std::mem::forget(opened);
+            }
         }
     }
     if let Some(port) = allowed.connects {

@@ -17,7 +17,7 @@ use netperf_program::output::{self, out};
 use netperf_report::{interim_line, interim_work};
 use netperf_text::unit::{self as text, quantity};
 
-use super::{show, ticker, until};
+use super::{show, stalls, ticker, until};
 
 /// The interval for a person: local time of day at its end, seconds since the begin of the run, and
 /// its rate.
@@ -176,7 +176,7 @@ const MOST_CONNECTIONS: u32 = 256;
 /// The number of connections on which acknowledged bytes are counted instead of sent ones: what a
 /// send buffer takes on a slow link is no rate. `None` if netperf's end does not send bulk data
 /// over TCP, and over too many connections.
-fn acknowledging(plan: &TestPlan) -> Option<u32> {
+pub(super) fn acknowledging(plan: &TestPlan) -> Option<u32> {
     let flow = &plan.flow;
     let sends = flow.sends && !flow.counts_transactions() && flow.duplex != Some(Duplex::Separate);
     let connections = plan.many.as_ref().map_or(1, |many| many.flows);
@@ -228,6 +228,7 @@ impl ArrivedBytes {
 pub(super) fn live(run: &RunCommand) -> Live {
     let mut live = Live::default();
     let shows = run.plan.interim.is_some() || run.show.live;
+    let shows = shows || (stalls::is_watched(run) && stalls::acknowledges(&run.plan));
     match acknowledging(&run.plan).filter(|_| shows) {
         Some(flows) if run.plan.many.is_some() => live = live.with_flows(flows),
         Some(_) => live = live.with_tcp(),

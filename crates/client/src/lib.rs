@@ -24,6 +24,7 @@ mod run_so_far;
 pub mod secure;
 #[cfg(feature = "live")]
 mod show;
+mod stalls;
 mod stamps;
 #[cfg(feature = "results")]
 pub mod store;

@@ -45,7 +45,8 @@ use super::control::{self, ControlConnection};
 use super::hosts::{data_hosts, drawn, socket_address};
 use super::run_so_far::{RunSoFar, RunStart};
 use super::{
-    asked, datagram_size, facts, failure, hosts, human, interim, keep, show, stamps, until, way_out,
+    asked, datagram_size, facts, failure, hosts, human, interim, keep, show, stalls, stamps, until,
+    way_out,
 };
 
 /// The identifier of this run: given by the user, or fresh (RFC 9562, version 1).
@@ -298,7 +299,8 @@ impl<'a> TestRun<'a> {
         let begun = clock::now();
         let ran = interim::beside(self.run, number, &mut self.done.intervals, &live, || {
             until::beside(plan, about, &live, &mut self.done.until, || {
-                end.run(&remotes, &controls, &live)
+                let run = || end.run(&remotes, &controls, &live);
+                stalls::beside(self.run, &live, &mut self.done.stall, run)
             })
         });
         let mut ran = ran.map_err(|error| {

@@ -48,6 +48,8 @@ pub(crate) struct RunSoFar {
     pub(crate) until: Option<Until>,
     /// netperf's end of a failed iteration.
     pub(crate) partial: Option<Iteration>,
+    /// Longest time in which nothing moved over the connections of a run.
+    pub(crate) stall: Option<Duration>,
     /// Settings that are not in force as they were asked for.
     pub(crate) unmet: Vec<Warning>,
 }

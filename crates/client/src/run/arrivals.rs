@@ -130,10 +130,25 @@ pub(super) fn stalled(
         each.reduce(f64::max)
     };
     let longest = longest.or_else(sampled)?;
-    Some(Warning::Stalled(format!(
-        "nothing arrived at netserver for {longest:.1} s while netperf sent: netserver was \
-         stopped, or the path lost everything"
-    )))
+    Some(stall(plan, longest))
+}
+
+/// Warning about so many seconds without arrivals.
+pub(super) fn stall(plan: &TestPlan, seconds: f64) -> Warning {
+    Warning::Stalled(match (plan.flow.sends, plan.flow.receives) {
+        (true, true) => format!(
+            "nothing arrived at either end for {seconds:.1} s: netserver was stopped, or the path \
+             lost everything"
+        ),
+        (true, false) => format!(
+            "nothing arrived at netserver for {seconds:.1} s while netperf sent: netserver was \
+             stopped, or the path lost everything"
+        ),
+        (false, _) => format!(
+            "nothing arrived from netserver for {seconds:.1} s: netserver was stopped, or the path \
+             lost everything"
+        ),
+    })
 }
 
 /// Returns whether datagrams that left netperf's host did not arrive.

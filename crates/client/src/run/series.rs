@@ -188,7 +188,15 @@ impl TestRun<'_> {
             let unanswered = unanswered::doubt(plan, &done.iterations);
             let arrivals = arrivals::doubt(plan, &done.iterations);
             let starved = empty::starved(plan, &done.iterations)
-                .or_else(|| arrivals::stalled(plan, &done.intervals, &done.iterations));
+                .or_else(|| arrivals::stalled(plan, &done.intervals, &done.iterations))
+                .or_else(|| {
+                    done.stall
+                        .map(|stall| arrivals::stall(plan, stall.as_secs_f64()))
+                });
+            let is_known = warnings
+                .iter()
+                .any(|one| matches!(one, Warning::Stalled(_)));
+            let starved = starved.filter(|_| !is_known);
             let found = rate.into_iter().chain(unanswered).chain(starved);
             let dropped = drops::doubt(self.drops.as_ref(), &done.iterations);
             let unsplit = one_way::doubt(plan, &done.iterations).filter(|_| !stopped);

@@ -182,3 +182,39 @@ fn a_time_without_arrivals_has_a_warning_in_a_classic_run() {
     let said = "nothing arrived at netserver for";
     assert!(finished.stderr.contains(said), "{}", finished.account());
 }
+
+/// A run over a connection whose netserver is stopped for a time, and the warnings of its document.
+fn warnings_of_a_connection_with_a_stop(words: &str) -> Vec<String> {
+    let words = format!("--json-stream -l 2 -D 0.1 {words}");
+    let finished = with_a_stop(&words, "\"event\":\"interim\"");
+    let last = finished.stdout.lines().last().unwrap_or_default();
+    let event: Value = serde_json::from_str(last).expect("JSON");
+    let all = event["document"]["warnings"].as_array();
+    let all = all.into_iter().flatten();
+    let stalled = all.filter(|one| one["code"] == "stalled");
+    stalled.map(|one| one.to_string()).collect()
+}
+
+#[test]
+fn a_time_in_which_nothing_moves_over_a_connection_has_a_warning() {
+    // Small buffers, which are full soon after the stop.
+    let sizes = "-- -m 1K -s 8K -S 8K";
+    for (test, said) in [
+        ("TCP_STREAM", "nothing arrived at netserver for "),
+        ("TCP_MAERTS", "nothing arrived from netserver for "),
+    ] {
+        let found = warnings_of_a_connection_with_a_stop(&format!("-t {test} {sizes}"));
+        assert_eq!(found.len(), 1, "{test}: {found:?}");
+        assert!(found[0].contains(said), "{test}: {found:?}");
+    }
+}
+
+#[test]
+fn classic_runs_with_interim_results_tell_of_a_time_in_which_nothing_moves() {
+    let finished = with_a_stop(
+        "-t TCP_STREAM -l 2 -D 0.2 -- -m 1K -s 8K -S 8K",
+        "Interim result",
+    );
+    let said = "nothing arrived at netserver for";
+    assert!(finished.stderr.contains(said), "{}", finished.account());
+}

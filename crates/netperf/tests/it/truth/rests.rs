@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use netperf_testkit::{Bottleneck, LinkHost};
+use netperf_testkit::{Bottleneck, LinkHost, machine};
 use serde_json::Value;
 
 use super::{Bench, Tolerance, check};
@@ -84,5 +84,39 @@ fn interim_results_add_up_over_a_queue_netns() {
         let claim = format!("{test} at 2 Mbit/s: bytes of all interim results");
         // The last line may be too short to be shown.
         check(&claim, sent, arrived, Tolerance::Percent(5.0));
+    }
+}
+
+/// The figure of a run that is interrupted after some seconds, 10^6 bits/s.
+fn interrupted(bench: &Bench, options: &str) -> f64 {
+    let words = format!("-l 60 -D 0.5 {options}");
+    let mut running = bench.client(&words).spawn();
+    assert!(running.prints("NETPERF_INTERIM_RESULT", Duration::from_secs(20)));
+    thread::sleep(Duration::from_secs(4));
+    running.signal("INT");
+    let selected = options.rsplit(' ').next().expect("a selector");
+    running.finish().values().number(selected)
+}
+
+#[test]
+#[ignore = "nightly: the rate of a link"]
+fn interrupted_runs_have_the_rate_of_the_link_netns() {
+    let _machine = machine::whole();
+    // The processors may be late at the beginning and at the end.
+    let tolerance = Tolerance::Percents(3.0, 2.0);
+    let datagrams = "-t UDP_STREAM -- -m 1472 -s 4096 -k REMOTE_RECV_THROUGHPUT";
+    for (options, truth) in [
+        (datagrams, SLOW.udp_goodput()),
+        ("-t TCP_STREAM -- -k THROUGHPUT", SLOW.tcp_goodput()),
+        ("-t TCP_MAERTS -- -k THROUGHPUT", SLOW.tcp_goodput()),
+    ] {
+        let Some(bench) = Bench::new(SLOW) else {
+            return;
+        };
+        // The device of the client blocks the sender of datagrams at three times the rate.
+        let bucket = format!("tbf rate {}kbit burst 20000 limit 2000000", 3 * SLOW.kbit);
+        bench.link.client_egress(&bucket);
+        let claim = format!("{options}, interrupted: 10^6 bits/s at 2 Mbit/s");
+        check(&claim, truth, interrupted(&bench, options), tolerance);
     }
 }

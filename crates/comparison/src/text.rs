@@ -36,7 +36,11 @@ impl Comparison {
         const SPARE: [usize; 2] = [5, 4];
         let head = ["", "A", "B", "change", &self.interval_name(), "p", ""];
         let head = head.map(str::to_owned).to_vec();
-        let rows = std::iter::once(head).chain(self.rows.iter().map(|row| row.cells().to_vec()));
+        let rows = self
+            .rows
+            .iter()
+            .map(|row| row.cells().map(|cell| joined(&cell)).to_vec());
+        let rows = std::iter::once(head).chain(rows);
         let rows: Vec<Vec<String>> = rows.collect();
         let without = |left_out: &[usize]| {
             let kept: Vec<usize> = (0..7).filter(|column| !left_out.contains(column)).collect();
@@ -47,7 +51,7 @@ impl Comparison {
             };
             let rows: Vec<Vec<String>> = rows.iter().map(of_row).collect();
             let numbers: Vec<usize> = (1..kept.len().saturating_sub(1)).collect();
-            aligned_within(&rows, &numbers, width)
+            aligned_within(&rows, &numbers, width).replace(TOGETHER, " ")
         };
         let fits = |table: &str| {
             let widest = table.lines().map(netperf_text::columns::width).max();
@@ -171,7 +175,11 @@ impl Comparison {
 impl ComparedFigure {
     pub(crate) fn cells(&self) -> [String; 7] {
         let change = &self.change;
-        let value = |value: f64| Quantity::new(value, self.unit.clone()).to_string();
+        let value = |value: f64| {
+            let text = Quantity::new(value, self.unit.clone()).to_string();
+            // The name of the row says what is counted.
+            text.replace(" transactions/s", "/s")
+        };
         let interval = change.interval.map_or_else(
             || "not known".to_owned(),
             |(low, high)| format!("{} to {}", percent(low), percent(high)),
@@ -189,6 +197,24 @@ impl ComparedFigure {
             },
         ]
     }
+}
+
+/// A blank at which a line does not end (U+00A0).
+const TOGETHER: char = '\u{a0}';
+
+/// The cell of a table in which a number and its unit stay on one line.
+fn joined(cell: &str) -> String {
+    let of_number = |word: &str| word.starts_with(|first: char| first.is_ascii_digit());
+    let mut words = cell.split(' ');
+    let mut text = words.next().unwrap_or_default().to_owned();
+    let mut before = text.clone();
+    for word in words {
+        let together = word == "%" || before == "(needs" || of_number(&before);
+        text.push(if together { TOGETHER } else { ' ' });
+        text.push_str(word);
+        word.clone_into(&mut before);
+    }
+    text
 }
 
 /// A ratio as a change in percent; empty if there is none.

@@ -280,10 +280,10 @@ fn of_result(result: &MeanResult) -> Vec<(String, Quantity)> {
     let bits = throughput.throughput_bits_per_second.0;
     let seconds = |micros: MeasuredFigure| micros.0.map(|micros| micros * 1e-6);
     let per_kibibyte = |micros| seconds(micros).filter(|_| !in_transactions);
-    let (here, there) = ("netperf's host", "netserver's host");
-    let cpu = |host| format!("CPU of {host}");
-    let of_transaction = |host| format!("CPU time per transaction, {host}");
-    let of_kibibyte = |host| format!("CPU time per KiB, {host}");
+    let (here, there) = ("client", "server");
+    let cpu = |end| format!("{end} CPU");
+    let of_transaction = |end| format!("{end} CPU time per transaction");
+    let of_kibibyte = |end| format!("{end} CPU time per KiB");
     let rows = [
         (
             "payload, both directions".to_owned(),

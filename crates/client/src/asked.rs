@@ -58,22 +58,33 @@ pub(super) fn before(run: &mut RunCommand) -> Result<Vec<Warning>, Failure> {
         };
         unmet.extend(judged(run, [unbound])?);
     }
-    if let Some(asked) = plan.local.socket.congestion.as_deref() {
-        let (got, refused) = congestion(plan.transport, asked);
-        if got.as_deref() != Some(asked) {
-            let mut lacking = in_force::congestion(0, asked, got.as_deref());
-            lacking.text.push_str(refused.map_or("", why_no_congestion));
-            unmet.extend(judged(run, [lacking])?);
-        }
-    }
-    if let Some(bytes) = plan.local.socket.segment_size {
-        unmet.extend(judged(run, refused_segment_size(plan.transport, bytes))?);
-    }
+    unmet.extend(refused_by_kernel(run)?);
     for warning in &unmet {
         err(&format!("netperf: {}\n", WarningText::of(warning).message));
     }
     unmet.extend(judged(run, silent)?);
     Ok(unmet)
+}
+
+/// Checks the congestion control and the segment size, which this host's kernel may refuse.
+///
+/// # Errors
+/// An option that was given by its name and would not be in force.
+pub fn refused_by_kernel(run: &RunCommand) -> Result<Vec<Warning>, Failure> {
+    let plan = &run.plan;
+    let mut lacking = Vec::new();
+    if let Some(asked) = plan.local.socket.congestion.as_deref() {
+        let (got, refused) = congestion(plan.transport, asked);
+        if got.as_deref() != Some(asked) {
+            let mut other = in_force::congestion(0, asked, got.as_deref());
+            other.text.push_str(refused.map_or("", why_no_congestion));
+            lacking.push(other);
+        }
+    }
+    if let Some(bytes) = plan.local.socket.segment_size {
+        lacking.extend(refused_segment_size(plan.transport, bytes));
+    }
+    judged(run, lacking)
 }
 
 /// A line about selectors that a format does not print.

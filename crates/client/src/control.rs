@@ -151,7 +151,7 @@ fn over_vsock(cid: u32, port: &str) -> Result<ControlConnection, Failure> {
                 "establish control: are you sure there is a netserver listening on vsock:{cid} at \
                  port {port}? {why}; start it with: netserver -L vsock:any"
             );
-            Err(Failure::stdout(REFUSED, line))
+            Err(Failure::stdout(REFUSED, line).without_netserver())
         }
     }
 }
@@ -225,7 +225,7 @@ impl Described<'_> {
             remote.port,
             self.attempt()
         );
-        Failure::stdout(REFUSED, lines)
+        Failure::stdout(REFUSED, lines).without_netserver()
     }
 
     fn unresolved(&self, host: &DataAddress, family: Family, error: &ResolveError) -> Failure {
@@ -234,7 +234,9 @@ impl Described<'_> {
             not_resolved(&host.host, &host.port, family, error),
             self.attempt()
         );
-        Failure::stdout(REFUSED, lines).hint(resolving(&host.host, &host.port, error))
+        Failure::stdout(REFUSED, lines)
+            .hint(resolving(&host.host, &host.port, error))
+            .without_netserver()
     }
 }
 
@@ -243,7 +245,9 @@ fn unknown_host(host: &str, family: Family, error: &ResolveError) -> Failure {
         "{}\nNetperf could not resolve {host} as a host name",
         not_resolved(host, "(null)", family, error)
     );
-    Failure::stdout(REFUSED, lines).hint(resolving(host, "0", error))
+    Failure::stdout(REFUSED, lines)
+        .hint(resolving(host, "0", error))
+        .without_netserver()
 }
 
 fn not_resolved(host: &str, port: &str, family: Family, error: &ResolveError) -> String {

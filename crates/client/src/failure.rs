@@ -293,13 +293,16 @@ pub(super) fn session(error: &SessionError) -> Failure {
         | SessionError::NoRoom(_)
         | SessionError::NotConfirmed => Failure::unsupported(error),
         SessionError::NoNetserver(program) => {
-            Failure::failed(format_args!("{error}: {}", program.way_out()))
+            Failure::failed(format_args!("{error}: {}", program.way_out())).without_netserver()
         }
         SessionError::NoAnswer(_) => Failure::failed(format_args!(
             "{error}: the port accepts connections, and a netserver would answer: check host and \
              port, or whether the other program there, such as an iperf 2 server, is meant"
-        )),
-        SessionError::Incomplete { .. } => Failure::failed(format_args!("{error}: {NO_NETSERVER}")),
+        ))
+        .without_netserver(),
+        SessionError::Incomplete { .. } => {
+            Failure::failed(format_args!("{error}: {NO_NETSERVER}")).without_netserver()
+        }
         SessionError::Broken(_)
         | SessionError::Malformed(_)
         | SessionError::Interrupted

@@ -53,6 +53,7 @@ use netperf_report::document::RunError;
 use netperf_report::format::json;
 use netperf_report::selection::{Listing, all_names};
 
+pub use asked::refused_by_kernel;
 pub use command_line::parsed;
 #[cfg(feature = "live")]
 pub use show::FullScreen;
@@ -182,6 +183,7 @@ fn test(mut run: RunCommand) -> ExitCode {
         let error = RunError {
             message: failure.stderr.trim_end().to_owned(),
             exit_status: failure.exit,
+            unreached: failure.unreached,
         };
         out(&json::failure(begun.frame(&run), done.so_far(), error));
         return failure.and(&incomplete).report();

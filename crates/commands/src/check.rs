@@ -19,6 +19,7 @@ use netperf_program::threads::{join, spawn};
 use netperf_quality::{
     CheckPhase, CheckRole, CheckRuns, CheckSummary, GradeTable, LastCheck, PhaseRuns, flent,
 };
+use netperf_report::document::RunError;
 use netperf_web::Document;
 use std::sync::Arc;
 
@@ -58,8 +59,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     };
     check.runs.host.clone_from(&args.host);
     check.runs.settings = check.settings.asked.clone();
-    check.is_possible()?;
-    let measured = check.measure();
+    let measured = check.is_possible().and_then(|()| check.measure());
     check.clear();
     check.runs.source = check.runs.remote_address().and_then(source);
     if let Err(failure) = &measured {
@@ -177,13 +177,16 @@ impl PathCheck<'_> {
         }
         for (phase, length) in self.settings.phases() {
             for run in self.settings.runs(phase, length, &CheckRuns::default()) {
-                versus::planned(&self.words(&run)).map_err(|error| {
+                let planned = versus::planned(&self.words(&run)).map_err(|error| {
                     let why = error.to_string();
                     let why = why.lines().next().unwrap_or_default();
                     let why = why.strip_prefix("netperf: ").unwrap_or(why);
                     let given = netperf_cli::masked_words(&args.words).join(" ");
                     let given = netperf_web::escape::line(&given);
                     failure(INVALID, format_args!("-- {given}: {why}"))
+                })?;
+                planned.map_or(Ok(Vec::new()), |run| {
+                    netperf_client::refused_by_kernel(&run)
                 })?;
             }
         }
@@ -222,13 +225,20 @@ impl PathCheck<'_> {
                     ANSWERS.as_secs()
                 ),
             )
+            .without_netserver()
         })?;
         let exit = run.status.code().and_then(|code| u8::try_from(code).ok());
         let said = String::from_utf8_lossy(&run.stderr).trim_end().to_owned();
         match exit {
             Some(0) => Ok(true),
             Some(UNSUPPORTED) if said.contains(STAMPS) || said.contains(RATE) => Ok(false),
-            exit => Err(Failure::stderr(exit.unwrap_or(FAILED), said)),
+            exit => {
+                let failure = Failure::stderr(exit.unwrap_or(FAILED), said);
+                Err(Failure {
+                    unreached: itself::unreached(&run.stdout),
+                    ..failure
+                })
+            }
         }
     }
 
@@ -376,7 +386,11 @@ impl PathCheck<'_> {
     fn tell(&mut self, failure: &Failure) {
         let message = failure.stderr.trim_end();
         let message = message.strip_prefix("netperf: ").unwrap_or(message);
-        self.runs.error = Some((message.to_owned(), failure.exit));
+        self.runs.error = Some(RunError {
+            message: message.to_owned(),
+            exit_status: failure.exit,
+            unreached: failure.unreached,
+        });
     }
 }
 

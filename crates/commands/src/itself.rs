@@ -189,6 +189,12 @@ pub(super) fn cut_short(document: &[u8]) -> Option<&'static str> {
     (!document.complete).then_some("a signal ended it before its time")
 }
 
+/// Returns true if a run failed because it found no netserver.
+pub(super) fn unreached(document: &[u8]) -> bool {
+    let error = netperf_web::document(document).and_then(|document| document.error);
+    error.is_some_and(|error| error.unreached)
+}
+
 /// The beginning of most lines of a run.
 const PROGRAM: &str = "netperf: ";
 

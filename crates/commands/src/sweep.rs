@@ -45,12 +45,12 @@ pub(super) fn run(args: &SweepArgs) -> Result<ExitCode, Failure> {
     let sweep = Sweep::open(args, folder)?;
     let runs = OwnRuns::watch()
         .map_err(|error| failure(format_args!("signals: {}", system_text(&error))))?;
-    let interrupted = sweep.run(&runs)?;
+    let ended = sweep.run(&runs)?;
     let complete = sweep.report()?;
-    if interrupted {
-        let folder = sweep.folder.display();
+    if let Some(why) = ended {
+        let folder = netperf_web::escape::line(&sweep.folder.to_string_lossy());
         err(&format!(
-            "netperf sweep: interrupted: continue with netperf sweep -o {folder}\n"
+            "netperf sweep: {why}: continue with netperf sweep -o {folder}\n"
         ));
     }
     Ok(if complete {
@@ -216,11 +216,13 @@ impl Sweep {
         }
     }
 
-    /// Makes the runs that are missing; whether a signal ended that.
-    fn run(&self, runs: &OwnRuns) -> Result<bool, Failure> {
+    /// Makes the runs that are missing; the reason if it ended before the last of them.
+    fn run(&self, runs: &OwnRuns) -> Result<Option<String>, Failure> {
         let missing: Vec<_> = self.all().filter(|run| !self.has(*run)).collect();
         let mut progress = SweepProgress::new(self.all().count(), missing.len());
         let mut remarks = RunRemarks::default();
+        // Once the first run, or two in a row, find no netserver, the others are not tried.
+        let (mut lost, mut end) = (true, false);
         for (time, point) in missing {
             let values = self.points.get(point).map_or(&[][..], Vec::as_slice);
             let name = self.plan.name_of(values);
@@ -229,13 +231,16 @@ impl Sweep {
             let lines = match self.one((time, point), values, runs)? {
                 RunState::Interrupted => {
                     progress.end();
-                    return Ok(true);
+                    return Ok(Some("interrupted".to_owned()));
                 }
-                RunState::Failed(why) => {
+                RunState::Failed { why, unreached } => {
+                    end = unreached && lost;
+                    lost = unreached;
                     let why = netperf_web::escape::line(&why);
                     vec![format!("{name}, run {time} failed: {why}")]
                 }
                 RunState::Result(stderr) => {
+                    lost = false;
                     let lines = remarks.new_of(&stderr).into_iter();
                     lines
                         .map(|line| format!("{name}, run {time}: {line}"))
@@ -247,9 +252,17 @@ impl Sweep {
                 err(&format!("netperf sweep: {line}\n"));
             }
             progress.done += 1;
+            let left = progress.not_begun();
+            if end && left > 0 {
+                progress.end();
+                let runs = if left == 1 { "run was" } else { "runs were" };
+                return Ok(Some(format!(
+                    "no netserver was found, and {left} {runs} not begun"
+                )));
+            }
         }
         progress.end();
-        Ok(false)
+        Ok(None)
     }
 
     /// Makes one run of this very program and keeps its result.
@@ -282,7 +295,8 @@ impl Sweep {
             &bad,
             &[finished.stderr.as_slice(), &finished.stdout].concat(),
         )?;
-        Ok(RunState::Failed(why))
+        let unreached = itself::unreached(&finished.stdout);
+        Ok(RunState::Failed { why, unreached })
     }
 
     /// The runs there are, with their results.
@@ -372,7 +386,11 @@ impl Sweep {
 enum RunState {
     /// It has a result, and printed this on standard error.
     Result(Vec<u8>),
-    Failed(String),
+    Failed {
+        why: String,
+        /// True if it found no netserver.
+        unreached: bool,
+    },
     Interrupted,
 }
 
@@ -410,6 +428,11 @@ impl SweepProgress {
         let done = u32::try_from(self.done).ok().filter(|done| *done > 0)?;
         let missing = u32::try_from(self.all - self.before - self.done).ok()?;
         Some(self.begun.elapsed() / done * missing)
+    }
+
+    /// Number of runs that have not begun.
+    fn not_begun(&self) -> usize {
+        self.all - self.before - self.done
     }
 
     fn wipe(&self) {

@@ -266,6 +266,9 @@ pub struct Failure {
     pub hint: String,
     /// Exit status.
     pub exit: u8,
+    /// True if no netserver was found: no such host, a refused connection, another program, or no
+    /// answer.
+    pub unreached: bool,
 }
 
 /// A link-local address (RFC 4291 section 2.5.6) without its interface.
@@ -315,6 +318,15 @@ impl Failure {
         Self::stderr(REFUSED, format_args!("netperf: {line}"))
     }
 
+    /// The same failure, because no netserver was found.
+    #[must_use]
+    pub fn without_netserver(self) -> Self {
+        Self {
+            unreached: true,
+            ..self
+        }
+    }
+
     /// A line of netserver on standard error.
     pub fn netserver(exit: u8, line: impl Display) -> Self {
         Self::stderr(exit, format_args!("netserver: {line}"))
@@ -336,6 +348,7 @@ impl Failure {
         Self {
             stderr: in_short.or(hint).unwrap_or_else(|| self.lines()),
             exit: self.exit,
+            unreached: self.unreached,
             ..Self::default()
         }
     }

@@ -104,7 +104,7 @@ pub struct CheckRuns {
     /// The phases, in order.
     pub phases: Vec<PhaseRuns>,
     /// Why the check is not complete, and the exit status.
-    pub error: Option<(String, u8)>,
+    pub error: Option<RunError>,
     /// Features that netserver lacks, and the values that are missing therefore.
     pub missing: Vec<String>,
 }
@@ -371,10 +371,7 @@ impl CheckRuns {
                 && failures.is_empty()
                 && !self.phases.is_empty()
                 && !self.documents().any(cut_short),
-            error: self.error.clone().map(|(message, exit_status)| RunError {
-                message,
-                exit_status,
-            }),
+            error: self.error.clone(),
             started_unix_seconds: first.map(|first| first.span.started.as_secs_f64()),
             settings: self.settings.clone(),
             answer: verdict.words(),

@@ -208,6 +208,9 @@ pub struct RunError {
     pub message: String,
     /// The exit status of the program.
     pub exit_status: u8,
+    /// True if no netserver was found: no such host, a refused connection, another program, or no
+    /// answer.
+    pub unreached: bool,
 }
 
 /// One line of `--json-stream`.
@@ -379,6 +382,7 @@ impl RunError {
         Self {
             message: format!("netperf: {why}"),
             exit_status: 1,
+            unreached: false,
         }
     }
 }

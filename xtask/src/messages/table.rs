@@ -251,6 +251,7 @@ pub(super) const CONSTRUCTORS: &[(&str, &[&str])] = &[
             "stderr",
             "stdout",
             "unsupported",
+            "without_netserver",
         ],
     ),
     ("Notice", &["hint", "stderr", "stdout"]),

@@ -323,6 +323,22 @@ fn a_grade_that_is_worse_or_unknown_fails_where_one_is_expected() {
 }
 
 #[test]
+fn an_option_that_the_kernel_refuses_ends_a_check_before_it_begins() {
+    let folder = Scratch::new();
+    let server = ours!().serve();
+    let words = ["--congestion", "no-such", "--json"];
+    let finished = short(&folder, server.port(), &words);
+    assert_eq!(finished.status.code(), Some(3), "{}", finished.account());
+    let refused = "asked for no-such, in force is ";
+    assert!(finished.stderr.contains(refused), "{}", finished.account());
+    assert_eq!(finished.stderr.lines().count(), 1, "{}", finished.account());
+    let summary = json(&finished);
+    let message = summary["error"]["message"].as_str().expect("a message");
+    assert!(message.contains(refused), "{summary}");
+    assert_eq!(summary["phases"].as_array().map(Vec::len), Some(0));
+}
+
+#[test]
 fn a_host_without_netserver_fails_as_netperf_does_and_wrong_words_are_named() {
     let folder = Scratch::new();
     let nothing = short(&folder, 1, &[]);

@@ -218,6 +218,20 @@ fn a_run_without_a_netserver_is_told_of_with_its_cause() {
 }
 
 #[test]
+fn sweep_ends_at_the_first_run_that_finds_no_netserver() {
+    let folder = Scratch::new();
+    let port = netperf_testkit::server::free_port();
+    let words = format!("-o n --over m=1,2,3 -- -H 127.0.0.1 -p {port} -l -1000 -- -m {{m}}");
+    let finished = sweep(&folder, &words).run();
+    said(&finished, 1, "m=1, run 1 failed: ");
+    let ended = "netperf sweep: no netserver was found, and 2 runs were not begun: continue with \
+                 netperf sweep -o n\n";
+    assert!(finished.stderr.ends_with(ended), "{}", finished.account());
+    let runs = std::fs::read_dir(folder.path().join("n/runs")).expect("a folder");
+    assert_eq!(runs.count(), 1, "{}", finished.account());
+}
+
+#[test]
 fn sweep_names_failed_points_and_measures_them_again() {
     let (folder, server) = (Scratch::new(), ours!().serve());
     std::fs::write(folder.path().join("one"), vec![7; 1 << 20]).expect("a file");

@@ -488,6 +488,7 @@ fn a_failure_is_a_document_with_its_reason_or_the_last_event() {
     let problem = RunError {
         message: "no \"route\"\nto host".to_owned(),
         exit_status: 255,
+        unreached: true,
     };
     for words in RUNS {
         let run = with(words, "--json");
@@ -495,6 +496,7 @@ fn a_failure_is_a_document_with_its_reason_or_the_last_event() {
         let document = valid(&json::failure(frame(&run), so_far, problem.clone()));
         assert_eq!(document["error"]["message"], "no \"route\"\nto host");
         assert_eq!(document["error"]["exit_status"], 255);
+        assert_eq!(document["error"]["unreached"], true);
         let run = with(words, "--json-stream");
         let event = valid_event(&json::failure(frame(&run), so_far, problem.clone()));
         assert_eq!(event["event"], "error");
@@ -506,6 +508,7 @@ fn a_failure_keeps_what_was_measured_before_it() {
     let problem = RunError {
         message: "lost".to_owned(),
         exit_status: 1,
+        unreached: false,
     };
     for words in RUNS {
         let run = with(words, "--json");
@@ -539,6 +542,7 @@ fn an_iteration_that_failed_on_the_way_has_netperfs_figures_and_no_other() {
     let problem = RunError {
         message: "lost".to_owned(),
         exit_status: 1,
+        unreached: false,
     };
     for words in RUNS {
         let mut run = with(words, "--json");

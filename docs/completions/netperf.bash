@@ -324,7 +324,7 @@ _netperf_commands_of='campaign/run campaign/check campaign/show campaign/compare
 
 _netperf_command() {
     case $1 in
-    check) _netperf_line '' || _netperf_complete netperf_check '--classes --congestion --db --down --expect --export --help --host --human --interval --ipv4 --ipv6 --json --length --load --no-history --page --port --profile --up' ;;
+    check) _netperf_line '' || _netperf_complete netperf_check '--classes --congestion --db --down --expect --export --help --host --human --interval --ipv4 --ipv6 --json --length --live --load --no-history --page --port --profile --up' ;;
     report) _netperf_complete netperf_report '--csv --help --markdown --open --output --png --svg' -f ;;
     compare) _netperf_complete netperf_compare '--false-alarms --help --json --margin --markdown --paired --threshold' -f ;;
     run) _netperf_line '--vs' || _netperf_complete netperf_run '--false-alarms --help --json --keep --margin --markdown --pairs --threshold --vary' ;;

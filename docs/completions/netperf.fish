@@ -598,6 +598,7 @@ complete -c netperf -n '__netperf_in check' -l page -r -F -d 'write a page with 
 complete -c netperf -n '__netperf_in check' -l export -x -d 'write a file that flent reads: flent:FILE.flent.gz'
 complete -c netperf -n '__netperf_in check' -l human -d 'print the summary as text (default)'
 complete -c netperf -n '__netperf_in check' -l json -d 'print the summary as JSON'
+complete -c netperf -n '__netperf_in check' -l live -d 'show rates and latencies on a full screen while they are measured'
 complete -c netperf -n '__netperf_in check' -l db -x -d 'location of the history, as in netperf history'
 complete -c netperf -n '__netperf_in check' -l no-history -d 'neither store the results nor compare them with the last ones'
 complete -c netperf -n '__netperf_in check' -s h -l help -d 'show this help and exit'

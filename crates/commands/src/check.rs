@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use super::itself::OwnRuns;
 use super::{files, itself, versus};
-use live::LiveLine;
+use live::LiveCheck;
 use runs::{CheckParameters, Planned};
 
 /// Port of the discard protocol (RFC 863).
@@ -55,11 +55,12 @@ pub(super) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
         own: &own,
         runs: CheckRuns::default(),
         kept: Vec::new(),
-        line: LiveLine::on_terminal(),
+        live: None,
     };
     check.runs.host.clone_from(&args.host);
     check.runs.settings = check.settings.asked.clone();
-    let measured = check.is_possible().and_then(|()| check.measure());
+    let possible = check.is_possible().and_then(|()| check.display());
+    let measured = possible.and_then(|()| check.measure());
     check.clear();
     check.runs.source = check.runs.remote_address().and_then(source);
     if let Err(failure) = &measured {
@@ -157,8 +158,8 @@ struct PathCheck<'a> {
     own: &'a OwnRuns,
     runs: CheckRuns,
     kept: Vec<KeptRun>,
-    /// The line that shows the check on a terminal.
-    line: Option<Arc<LiveLine>>,
+    /// The display of the check on a terminal, while it goes on.
+    live: Option<Arc<LiveCheck>>,
 }
 
 impl PathCheck<'_> {
@@ -262,19 +263,19 @@ impl PathCheck<'_> {
     ) -> Vec<(CheckRole, std::io::Result<Output>)> {
         let planned = self.settings.runs(phase, length, &self.runs);
         let own = self.own;
-        if let Some(line) = &self.line {
-            line.begin(phase, length);
+        if let Some(live) = &self.live {
+            live.begin();
         }
         let run = |planned: &Planned| {
             if planned.is_load {
                 thread::sleep(LEAD);
             }
             let words = self.words(planned);
-            match &self.line {
-                Some(line) => {
-                    let (line, role) = (Arc::clone(line), planned.role);
+            match &self.live {
+                Some(live) => {
+                    let (live, role) = (Arc::clone(live), planned.role);
                     let words = planned.shown().into_iter().chain(words);
-                    own.run_shown(words, move |event| line.show(role, event))
+                    own.run_shown(words, move |event| live.show(role, event))
                 }
                 None => own.run(words),
             }
@@ -343,10 +344,18 @@ impl PathCheck<'_> {
         Ok(())
     }
 
-    /// Removes the line that shows the check.
-    fn clear(&self) {
-        if let Some(line) = &self.line {
-            line.clear();
+    /// Begins the display of the check.
+    fn display(&mut self) -> Result<(), Failure> {
+        let host = &self.args.host;
+        let opened = LiveCheck::open(self.args.live, host, self.settings.phases());
+        self.live = opened.map_err(|problem| failure(UNSUPPORTED, problem))?;
+        Ok(())
+    }
+
+    /// Ends it.
+    fn clear(&mut self) {
+        if let Some(live) = self.live.take() {
+            live.clear();
         }
     }
 

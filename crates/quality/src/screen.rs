@@ -7,12 +7,11 @@ use netperf_text::escape;
 use netperf_text::look::TextLook;
 use netperf_text::unit::{NO_BREAK, Unit};
 
-use crate::profile::CheckPhase;
 use crate::side::{FlowQueueing, QueueSide};
 use crate::summary::{CheckSummary, ClassLatency, LoadSummary, PhaseSummary};
 
 /// A cell without a value.
-const NONE: &str = "-";
+pub(crate) const NONE: &str = "-";
 /// Round trips per minute from which their time is that of timers.
 const TIMERS: f64 = 60_000.0;
 /// Columns of the titles of lines.
@@ -36,31 +35,12 @@ fn scaled(value: f64, unit: &Unit) -> String {
     format!("{}{NO_BREAK}{sign}", digits(value / factor))
 }
 
-fn rate(bits: f64) -> String {
+pub(crate) fn rate(bits: f64) -> String {
     scaled(bits, &Unit::BitsPerSecond)
 }
 
-fn time(seconds: f64) -> String {
+pub(crate) fn time(seconds: f64) -> String {
     scaled(seconds, &Unit::Seconds)
-}
-
-/// The line that shows a phase while it goes on: seconds that are left, rates from and to netserver,
-/// and the median round trip.
-#[must_use]
-pub fn progress(
-    phase: CheckPhase,
-    left: f64,
-    [down, up]: [Option<f64>; 2],
-    p50: Option<f64>,
-) -> String {
-    let parts = [
-        Some(format!("{}: {left:.0} s left", phase.word())),
-        down.map(|bits| format!("down {}", rate(bits))),
-        up.map(|bits| format!("up {}", rate(bits))),
-        p50.map(|seconds| format!("P50 {}", time(seconds))),
-    ];
-    let line = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
-    TextLook::default().letters(&line)
 }
 
 /// A share in percent.
@@ -412,21 +392,5 @@ mod tests {
         }
         assert_eq!(rate(47.87e6), "48\u{a0}Mbit/s");
         assert_eq!(time(0.0874), "87\u{a0}ms");
-    }
-
-    #[test]
-    fn a_phase_that_goes_on_is_one_line_of_what_is_known() {
-        let all = progress(
-            CheckPhase::Both,
-            2.4,
-            [Some(48e6), Some(19e6)],
-            Some(0.0874),
-        );
-        assert_eq!(
-            all,
-            "both: 2 s left, down 48 Mbit/s, up 19 Mbit/s, P50 87 ms"
-        );
-        let none = progress(CheckPhase::Idle, 2.0, [None, None], None);
-        assert_eq!(none, "idle: 2 s left");
     }
 }

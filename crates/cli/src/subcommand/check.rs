@@ -52,6 +52,8 @@ pub struct CheckArgs {
     pub forget: bool,
     /// `--json`: print a document.
     pub json: bool,
+    /// `--live`: a full screen while it goes on.
+    pub live: bool,
 }
 
 type Opt = OptionSpec<CheckArgs>;
@@ -138,6 +140,9 @@ static TABLE: &[Opt] = &[
     Opt::named("json", Group::Output)
         .flag(|a| a.json = true)
         .help("print the summary as JSON"),
+    Opt::named("live", Group::Output)
+        .flag(|a| a.live = true)
+        .help("show rates and latencies on a full screen while they are measured"),
     Opt::named("db", Group::History)
         .takes("place", ValueKind::Text)
         .set(|a, text| a.place = Some(text.to_owned()))

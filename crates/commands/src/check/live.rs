@@ -1,98 +1,116 @@
-//! The line on the terminal while a check goes on: its phase, rates and latency.
+//! A check on the terminal while it goes on: a line, or the full screen of `--live`.
 
-use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use netperf_client::FullScreen;
 use netperf_measure::clock::{self, Moment};
 use netperf_program::output;
-use netperf_quality::{CheckPhase, CheckRole, CheckWay, ServiceClass, progress};
+use netperf_quality::{CheckPhase, CheckProgress, CheckRole, CheckWay};
+use netperf_text::look::TextLook;
 use serde_json::Value;
 
-/// Messages of the runs of a phase so far.
-#[derive(Debug)]
-struct ShownPhase {
-    phase: CheckPhase,
-    length: f64,
+/// What is shown, and where.
+struct Shown {
+    progress: CheckProgress,
+    /// The beginning of the current phase.
     began: Moment,
-    down: BTreeMap<ServiceClass, f64>,
-    up: BTreeMap<ServiceClass, f64>,
-    /// The median round trip of the first class, seconds.
-    p50: Option<f64>,
+    /// The full screen; a line without one.
+    screen: Option<FullScreen>,
 }
 
-/// The line.
-#[derive(Debug)]
-pub(super) struct LiveLine(Mutex<Option<ShownPhase>>);
+/// The display of a check.
+pub(super) struct LiveCheck(Mutex<Option<Shown>>);
 
-impl LiveLine {
-    /// The line, if standard error is a terminal.
-    pub(super) fn on_terminal() -> Option<Arc<Self>> {
-        let is_terminal = std::io::stderr().is_terminal();
-        is_terminal.then(|| Arc::new(Self(Mutex::default())))
+impl LiveCheck {
+    /// The display of a check of a host: the full screen if it is wanted, else the line, if standard
+    /// error is a terminal.
+    ///
+    /// # Errors
+    /// One line, where there is no terminal for a screen.
+    pub(super) fn open(
+        is_screen: bool,
+        host: &str,
+        phases: Vec<(CheckPhase, f64)>,
+    ) -> Result<Option<Arc<Self>>, String> {
+        let screen = is_screen.then(FullScreen::open).transpose()?;
+        if screen.is_none() && !std::io::stderr().is_terminal() {
+            return Ok(None);
+        }
+        let shown = Shown {
+            progress: CheckProgress::new(host, phases),
+            began: clock::now(),
+            screen,
+        };
+        let live = Self(Mutex::new(Some(shown)));
+        live.change(|_| ());
+        Ok(Some(Arc::new(live)))
     }
 
-    /// Begins a phase.
-    pub(super) fn begin(&self, phase: CheckPhase, length: f64) {
+    /// Begins the next phase.
+    pub(super) fn begin(&self) {
         self.change(|shown| {
-            *shown = Some(ShownPhase {
-                phase,
-                length,
-                began: clock::now(),
-                down: BTreeMap::new(),
-                up: BTreeMap::new(),
-                p50: None,
-            });
+            shown.progress.begin();
+            shown.began = clock::now();
         });
     }
 
     /// Takes in an event of a run.
     pub(super) fn show(&self, role: CheckRole, event: &Value) {
         let interval = &event["interval"];
+        let value = match role {
+            CheckRole::Load(CheckWay::Down, _) => &interval["received_bits_per_second"],
+            CheckRole::Load(CheckWay::Up, _) => &interval["arrived_bits_per_second"],
+            CheckRole::Datagrams => &interval["sent_bits_per_second"],
+            CheckRole::Probe(_) => &interval["latency"]["percentiles"][0]["nanoseconds"],
+            CheckRole::Exchanges => &Value::Null,
+        };
+        let per_second = match role {
+            CheckRole::Probe(_) => 1e9,
+            CheckRole::Load(..) | CheckRole::Datagrams | CheckRole::Exchanges => 1.0,
+        };
         self.change(|shown| {
-            let Some(shown) = shown else {
-                return;
-            };
-            match role {
-                CheckRole::Load(CheckWay::Down, class) => {
-                    let bits = interval["received_bits_per_second"].as_f64();
-                    shown.down.extend(bits.map(|bits| (class, bits)));
-                }
-                CheckRole::Load(CheckWay::Up, class) => {
-                    let bits = interval["arrived_bits_per_second"].as_f64();
-                    shown.up.extend(bits.map(|bits| (class, bits)));
-                }
-                CheckRole::Probe(_) => {
-                    let p50 = interval["latency"]["percentiles"][0]["nanoseconds"].as_f64();
-                    shown.p50 = p50.map(|nanoseconds| nanoseconds / 1e9).or(shown.p50);
-                }
-                CheckRole::Exchanges | CheckRole::Datagrams => {}
+            if let Some(value) = value.as_f64() {
+                shown.progress.take(role, value / per_second);
             }
         });
     }
 
-    /// Removes the line.
+    /// Removes the line, or leaves the screen.
     pub(super) fn clear(&self) {
-        self.change(|shown| *shown = None);
-        output::progress("");
+        let shown = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if shown.is_some_and(|shown| shown.screen.is_none()) {
+            output::progress("");
+        }
     }
 
     /// Changes what is shown, and shows it.
-    fn change(&self, change: impl FnOnce(&mut Option<ShownPhase>)) {
+    fn change(&self, change: impl FnOnce(&mut Shown)) {
         let mut shown = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        change(&mut shown);
-        if let Some(shown) = &*shown {
-            let sum = |rates: &BTreeMap<ServiceClass, f64>| {
-                (!rates.is_empty()).then(|| rates.values().sum::<f64>())
-            };
-            let left = (shown.length - shown.began.elapsed().as_secs_f64()).max(0.0);
-            let line = progress(
-                shown.phase,
-                left,
-                [sum(&shown.down), sum(&shown.up)],
-                shown.p50,
-            );
-            output::progress(&line);
+        if let Some(shown) = &mut *shown {
+            change(shown);
+            shown.draw();
         }
+    }
+}
+
+impl Shown {
+    fn draw(&mut self) {
+        let elapsed = self.began.elapsed().as_secs_f64();
+        let Some(screen) = &mut self.screen else {
+            if let Some(line) = self.progress.line(elapsed) {
+                output::progress(&line);
+            }
+            return;
+        };
+        screen.read_keys(Duration::ZERO);
+        let size = screen.size();
+        let look = TextLook {
+            unicode: output::has_unicode(),
+            columns: usize::from(size.columns),
+            ..TextLook::default()
+        };
+        screen.draw(&self.progress.screen(elapsed, look, usize::from(size.rows)));
     }
 }

@@ -73,7 +73,8 @@ impl Planned {
     pub(super) fn shown(&self) -> Vec<String> {
         let words: &[&str] = match self.role {
             CheckRole::Probe(_) => &["-D", "0.5", "-j"],
-            CheckRole::Exchanges | CheckRole::Load(..) | CheckRole::Datagrams => &[],
+            CheckRole::Datagrams => &["-D", "0.5"],
+            CheckRole::Exchanges | CheckRole::Load(..) => &[],
         };
         words.iter().copied().map(str::to_owned).collect()
     }

@@ -1,7 +1,7 @@
 //! `netperf check`: one command, and a summary for a person or as JSON.
 
 use netperf_testkit::schema::Schema;
-use netperf_testkit::{Finished, Invocation, Programs, Scratch, ours, peers};
+use netperf_testkit::{Finished, Invocation, Programs, Scratch, Terminal, ours, peers};
 use serde_json::Value;
 
 fn check(folder: &Scratch, words: &[&str]) -> Invocation {
@@ -375,4 +375,55 @@ fn a_host_without_netserver_fails_as_netperf_does_and_wrong_words_are_named() {
         assert_eq!(wrong.status.code(), Some(2), "{}", wrong.account());
         assert!(wrong.stderr.contains(named), "{}", wrong.account());
     }
+}
+
+/// A check of a short phase on the full screen of a terminal, once its load has a rate.
+fn on_a_screen(length: &str) -> Option<(Terminal, netperf_testkit::Netserver, String)> {
+    let server = ours!().serve();
+    let (program, port) = (ours!().netperf.display().to_string(), server.port());
+    let command = format!(
+        "'{program}' check 127.0.0.1 -p {port} --profile phases --length {length} --no-history --live"
+    );
+    let terminal = Terminal::start((60, 20), &[("LC_ALL", "C.UTF-8")], &command)?;
+    let screen = terminal.until("a rate", |screen| {
+        let down = screen.lines().find(|line| line.starts_with("> down"));
+        down.is_some_and(|line| line.contains("bit/s"))
+    });
+    Some((terminal, server, screen))
+}
+
+#[test]
+fn a_check_on_a_full_screen_has_a_row_for_each_direction_and_ends_at_a_key() {
+    let Some((terminal, _server, screen)) = on_a_screen("1s") else {
+        return;
+    };
+    let lines: Vec<&str> = screen.lines().collect();
+    assert_eq!(lines[0], "netperf check 127.0.0.1", "{screen}");
+    for name in ["  idle", "> down", "  up", "  both down", "  both up"] {
+        let is_row = |line: &&&str| line.starts_with(name);
+        assert_eq!(lines.iter().filter(is_row).count(), 1, "{name}: {screen}");
+    }
+    let fits = |line: &&str| line.chars().count() <= 60;
+    assert!(lines.len() <= 20 && lines.iter().all(fits), "{screen}");
+    terminal.press("q");
+    let all = terminal.end();
+    assert!(all.contains("ended with 1"), "{all}");
+    assert!(
+        all.contains("interrupted: what was measured before is kept"),
+        "{all}"
+    );
+    // The summary of the phases so far stays, the screen goes.
+    assert!(all.contains("idle") && all.contains("Host"), "{all}");
+    assert!(!all.contains("q or Ctrl-C ends"), "{all}");
+    assert!(!terminal.is("alternate_on") && terminal.is("cursor_flag"));
+}
+
+#[test]
+fn a_check_with_live_but_no_terminal_is_refused() {
+    let folder = Scratch::new();
+    let finished = check(&folder, &["127.0.0.1", "-p", "1", "--live"]).run();
+    assert_eq!(finished.status.code(), Some(3), "{}", finished.account());
+    let why = "netperf check: --live: neither standard error nor standard output is a terminal: \
+               leave it out\n";
+    assert_eq!(finished.stderr, why);
 }

@@ -232,11 +232,15 @@ impl Watched {
             return None;
         }
         let mut inner = self.inner();
-        let flows = std::mem::take(&mut inner.flows);
+        // What was acknowledged is asked for behind this.
+        let taken = |seen: &mut WatchedFlow| FlowSeries {
+            samples: std::mem::take(&mut seen.series.samples),
+            ..seen.series
+        };
         Some(Series {
+            flows: inner.flows.iter_mut().map(taken).collect(),
             started: inner.begun.map_or(Duration::ZERO, |(_, started)| started),
             every: inner.every,
-            flows: flows.into_iter().map(|seen| seen.series).collect(),
         })
     }
 }
@@ -376,7 +380,11 @@ mod tests {
         let local = client.local_addr().unwrap().port();
         drop(client);
         assert_eq!(server.read(&mut [0]).unwrap(), 0);
+        let acknowledged = seen.acknowledged(1);
+        assert!(acknowledged.is_some());
         let series = seen.series().unwrap();
+        // The last interval of a run is read behind its series.
+        assert_eq!(seen.acknowledged(1), acknowledged);
         let [flow] = series.flows.as_slice() else {
             panic!("{series:?}")
         };

@@ -94,11 +94,11 @@ fn too_few(args: &CompareArgs, sides: &[RunSide]) -> Option<String> {
 }
 
 /// The number of figures of a run that are compared, at least: the result, the mean and four
-/// percentiles of latency, and the CPU utilisation of each end.
+/// percentiles of latency, and for each end CPU utilisation and CPU time per unit of work.
 fn figures_of(run: &RunCommand) -> usize {
     let latency = if run.plan.latency { 5 } else { 0 };
     let ends = [&run.plan.local, &run.plan.remote];
-    1 + latency + ends.iter().filter(|end| end.cpu.is_some()).count()
+    1 + latency + 2 * ends.iter().filter(|end| end.cpu.is_some()).count()
 }
 
 /// The configurations: two command lines, or one with several values of an option.

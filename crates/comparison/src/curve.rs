@@ -42,7 +42,7 @@ impl SweepColumn {
     }
 
     fn is_cpu(&self) -> bool {
-        self.name.starts_with("CPU")
+        netperf_web::is_of_cpu(&self.name)
     }
 }
 

@@ -78,7 +78,7 @@ pub fn of(record: &Record) -> Vec<RunFigure> {
     }
     // Rates and times of the run are above; what remains is the CPU that it took.
     for (name, cost) in &record.figures {
-        if name.starts_with("CPU") {
+        if netperf_web::is_of_cpu(name) {
             add(name.clone(), Better::Less, cost.clone());
         }
     }

@@ -284,6 +284,13 @@ mod tests {
             );
             table.lines().next().unwrap_or_default().trim().to_owned()
         };
+        let rows: Vec<&str> = compared.rows.iter().map(|row| row.name.as_str()).collect();
+        let cpu = ["client CPU", "server CPU"];
+        let demands = cpu.map(|end| format!("{end} time per transaction"));
+        assert_eq!(
+            rows[rows.len() - 4..],
+            [cpu[0], cpu[1], &demands[0], &demands[1]]
+        );
         assert!(head(None).ends_with(" p"));
         assert_eq!(head(Some(200)), head(None));
         assert!(head(Some(76)).starts_with("A ") && !head(Some(76)).ends_with(" p"));

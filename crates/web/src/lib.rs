@@ -31,7 +31,7 @@ pub use netperf_report::document::Document;
 pub use netperf_text::unit;
 pub use page::{MatrixReport, ReportedMatrix, TooLarge, check_page, page, page_with};
 pub use read::{Unreadable, document, read};
-pub use record::Record;
+pub use record::{Record, is_of_cpu};
 pub use tables::{csv, markdown, markdown_with};
 pub use verdicts::{ComparedValues, ReportedVerdict, Verdicts};
 pub use weight::JsonWeight;

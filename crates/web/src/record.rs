@@ -72,6 +72,12 @@ pub struct Record {
     pub error: Option<String>,
 }
 
+/// True for the name of a figure that is processor time or a share of processors.
+#[must_use]
+pub fn is_of_cpu(name: &str) -> bool {
+    name.contains("CPU")
+}
+
 /// One end of a measurement.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecordEnd {

@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn titles_of_axes_take_more_lines_where_one_is_too_wide() {
         let unit = Unit::Seconds;
-        let name = "CPU time per transaction, netserver's host";
+        let name = "median CPU time per transaction of the server";
         let axis = || Axis {
             scale: AxisScale::over(Law::Log, &unit, [1.0, 1000.0].into_iter()),
             law: Law::Log,

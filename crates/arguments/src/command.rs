@@ -344,7 +344,10 @@ pub enum CliError {
         program: String,
     },
     /// A word that is neither an option nor a value of one, without a host or port.
-    #[error("{program}: '{}' is not the value of an option: {meant}", shown(word))]
+    #[error(
+        "{program}: '{}' is neither a command nor the value of an option; {meant}",
+        shown(word)
+    )]
     LeftOver {
         /// argv\[0\].
         program: String,

@@ -291,8 +291,8 @@ impl ValueKind {
                 "a number above 0 such as 128M, optionally with a comma and one for all"
             }
             Self::Startups => "START:PERCENT:FULL such as 10:30:100, FULL at most 1000",
-            Self::Networks => "networks such as 10.0.0.0/8,2001:db8::/32",
-            Self::DataPeers => "same, any, or networks such as 10.0.0.0/8,2001:db8::/32",
+            Self::Networks => "a list of networks such as 10.0.0.0/8,2001:db8::/32",
+            Self::DataPeers => "same, any, or a list of networks such as 10.0.0.0/8,2001:db8::/32",
             Self::Features => "none, all, or a list of io-uring, mark, bind-device and priority",
             Self::Transports => {
                 "all, or a list of ip, local, link and names of --list such as tcp,udp,packet"

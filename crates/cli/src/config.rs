@@ -199,9 +199,9 @@ mod tests {
             faults,
             [
                 "f.toml:1: alow: there is no such setting; did you mean allow?",
-                "f.toml:2: allow: '10.0.0.1/8' is not networks such as 10.0.0.0/8,2001:db8::/32; \
+                "f.toml:2: allow: '10.0.0.1/8' is not a list of networks such as 10.0.0.0/8,2001:db8::/32; \
                  did you mean 10.0.0.0/8?",
-                "f.toml:2: allow: '10.0.0.0/99' is not networks such as \
+                "f.toml:2: allow: '10.0.0.0/99' is not a list of networks such as \
                  10.0.0.0/8,2001:db8::/32",
                 "f.toml:3: foreground: is true or false",
                 "f.toml:4: max-sessions: 'many' is not a whole number from 1 to 4294967295",

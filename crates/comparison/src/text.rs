@@ -19,14 +19,16 @@ impl Comparison {
         };
         let (a, b) = &self.names;
         let test = netperf_web::escape::line(&self.test);
-        let mut text = format!("{test}: {a} (A) and {b} (B), {runs}\n\n");
-        text.push_str(&self.table(width));
-        text.push('\n');
-        for sentence in self.verdict().lines() {
+        let sets = format!("{test}: {a} (A) and {b} (B), {runs}");
+        let verdict = self.verdict();
+        let mut text = String::new();
+        for sentence in verdict.lines().chain(["", &sets]) {
             let lines = wrapped(sentence, width.unwrap_or(usize::MAX));
             text.push_str(&lines.join("\n"));
             text.push('\n');
         }
+        text.push('\n');
+        text.push_str(&self.table(width));
         text
     }
 
@@ -71,7 +73,8 @@ impl Comparison {
     #[must_use]
     pub fn markdown(&self) -> String {
         let mut text = format!(
-            "| {} | {} | {} | change | interval | p | |\n|---|--:|--:|--:|--:|--:|---|\n",
+            "{}\n\n| {} | {} | {} | change | interval | p | |\n|---|--:|--:|--:|--:|--:|---|\n",
+            self.verdict(),
             escaped(&self.test),
             escaped(&self.names.0),
             escaped(&self.names.1)
@@ -80,9 +83,6 @@ impl Comparison {
             let cells = row.cells().map(|cell| escaped(&cell));
             text.push_str(&format!("| {} |\n", cells.join(" | ")));
         }
-        text.push('\n');
-        text.push_str(&self.verdict());
-        text.push('\n');
         text
     }
 
@@ -130,7 +130,7 @@ impl Comparison {
         if !open.is_empty() {
             let gap = if text.is_empty() { "" } else { "\n" };
             text.push_str(&format!(
-                "{gap}Inconclusive: neither a difference nor equivalence within {margin} % is shown: {}. {}",
+                "{gap}Inconclusive: {}; {}.",
                 open.join(", "),
                 self.advice()
             ));
@@ -145,21 +145,21 @@ impl Comparison {
         text
     }
 
-    /// The number of runs that is still needed, in a sentence.
+    /// The number of runs that is still needed, in words.
     fn advice(&self) -> String {
         let things = match self.wish.design {
             Design::Paired => "pairs",
             Design::Apart => "runs of each",
         };
         if let Some(needed) = self.needed() {
-            return format!("About {needed} {things} are needed.");
+            return format!("about {needed} {things} would decide");
         }
         match self.rows.first().map(|row| row.change.runs) {
             Some((1, 1)) => format!(
-                "{} shows no deviation: at least {} {things} are needed.",
+                "{} shows no deviation, at least {} {things} are needed",
                 match self.wish.design {
-                    Design::Paired => "One pair",
-                    Design::Apart => "One run of each",
+                    Design::Paired => "one pair",
+                    Design::Apart => "one run of each",
                 },
                 fewest(
                     self.wish.design,
@@ -167,7 +167,7 @@ impl Comparison {
                     self.wish.judgement.chance
                 )
             ),
-            _ => format!("The number of {things} needed cannot be estimated."),
+            _ => format!("the number of {things} that would decide cannot be estimated"),
         }
     }
 }
@@ -178,7 +178,10 @@ impl ComparedFigure {
         let value = |value: f64| {
             let text = Quantity::new(value, self.unit.clone()).to_string();
             // The name of the row says what is counted.
-            text.replace(" transactions/s", "/s")
+            match text.strip_suffix("transactions/s") {
+                Some(number) => format!("{}/s", number.trim_end()),
+                None => text,
+            }
         };
         let interval = change.interval.map_or_else(
             || "not known".to_owned(),
@@ -291,8 +294,14 @@ mod tests {
             rows[rows.len() - 4..],
             [cpu[0], cpu[1], &demands[0], &demands[1]]
         );
+        assert!(
+            compared.table(None).contains("176k/s"),
+            "{}",
+            compared.table(None)
+        );
         assert!(head(None).ends_with(" p"));
+        assert_eq!(head(Some(60)), "A        B   change");
         assert_eq!(head(Some(200)), head(None));
-        assert!(head(Some(76)).starts_with("A ") && !head(Some(76)).ends_with(" p"));
+        assert!(head(Some(66)).starts_with("A ") && !head(Some(66)).ends_with(" p"));
     }
 }

@@ -224,7 +224,7 @@ mod tests {
             ),
             (
                 "noisy, compared with base",
-                "Inconclusive: neither a difference nor",
+                "Inconclusive: throughput; about ",
             ),
             (
                 "maerts",
@@ -260,7 +260,7 @@ mod tests {
         let said = only(&single);
         assert!(
             said.ends_with(
-                "One run of each shows no deviation: at least 5 runs of each are needed."
+                "; one run of each shows no deviation, at least 5 runs of each are needed."
             ),
             "{said}"
         );

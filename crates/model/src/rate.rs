@@ -242,6 +242,14 @@ pub fn over_all(runs: &[Iteration]) -> Option<Paced> {
     Some(all)
 }
 
+/// Returns true if data was sent at the rate asked for, which is then what limited it.
+#[must_use]
+pub fn limits_data(plan: &TestPlan, runs: &[Iteration]) -> bool {
+    let asked = asked(plan).filter(|asked| asked.unit != RateUnit::Transactions);
+    let reached = |(asked, paced): (&RatePlan, Paced)| !is_short(plan, asked, &paced);
+    asked.zip(over_all(runs)).is_some_and(reached)
+}
+
 /// Largest acceptable share of the sender's lateness in a percentile of the latency.
 const MATTERS: f64 = 0.1;
 /// Percentiles at which the latency is compared with and without the sender's lateness.
@@ -263,9 +271,9 @@ pub fn doubts(plan: &TestPlan, runs: &[Iteration], latency: Option<&Latency>) ->
     let slow = is_short(plan, asked, &paced).then(|| {
         let (sent, due, unit) = (paced.sent, paced.due, asked.unit.label());
         Warning::RateMissed(format!(
-            "only {:.0} % of the requested rate was sent ({sent} of {due} {unit}): it is too high for \
+            "only {} % of the requested rate was sent ({sent} of {due} {unit}): it is too high for \
              this path or this host",
-            sent as f64 / due as f64 * 100.0
+            share(sent as f64 / due as f64 * 100.0)
         ))
     });
     let unanswered = unanswered(plan, &paced);
@@ -317,8 +325,8 @@ fn lateness_matters(paced: &Paced, latency: &Latency) -> Option<Warning> {
         "load generator fell behind (P{} {} from due time, {} from send{cause}): tail latency is \
          overstated",
         share * 100.0,
-        Micros(all),
-        Micros(own)
+        Millis(all),
+        Millis(own)
     )))
 }
 
@@ -341,12 +349,28 @@ fn is_short(plan: &TestPlan, asked: &RatePlan, paced: &Paced) -> bool {
     missing > message * f64::from(flows) && count(paced.sent) < ENOUGH * count(paced.due)
 }
 
-/// Nanoseconds, formatted as microseconds.
-struct Micros(f64);
+/// A share in percent that is below 100 and not 0.
+fn share(percent: f64) -> String {
+    if percent < 1.0 {
+        format!("{percent:.2}")
+    } else {
+        format!("{:.0}", percent.min(99.0))
+    }
+}
 
-impl fmt::Display for Micros {
+/// Nanoseconds, formatted as milliseconds.
+struct Millis(f64);
+
+impl fmt::Display for Millis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:.1} microseconds", self.0 / 1000.0)
+        let millis = self.0 / 1e6;
+        let digits = match millis {
+            _ if millis >= 100.0 => 0,
+            _ if millis >= 10.0 => 1,
+            _ if millis >= 1.0 => 2,
+            _ => 3,
+        };
+        write!(f, "{millis:.digits$} ms")
     }
 }
 

@@ -96,12 +96,12 @@ fn times(record: &Record) -> Vec<String> {
             (_, "") => spread.operation.plural().to_owned(),
             (_, name) => name.to_owned(),
         };
-        let mut text = format!("{subject} took {} in the median", seconds(median));
+        let mut text = format!("{subject}: median {}", seconds(median));
         if let Some(late) = spread.percentile(99.0) {
-            text.push_str(&format!(", one of a hundred more than {}", seconds(late)));
+            text.push_str(&format!(", P99 {}", seconds(late)));
         }
         if let Some(longest) = spread.longest {
-            text.push_str(&format!(", the longest {}", seconds(longest)));
+            text.push_str(&format!(", longest {}", seconds(longest)));
         }
         text.push('.');
         Some(text)

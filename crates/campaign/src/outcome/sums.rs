@@ -263,7 +263,7 @@ mod tests {
         assert_eq!(
             text,
             [
-                "Round 1: 24.6 Mbit/s together, of 2 of 2 cells; 1013.333 us of CPU time per KiB",
+                "Round 1: 24.6 Mbit/s together, of 2 of 2 cells; 1.01 ms of CPU time per KiB",
                 "member         sent     received     CPU",
                 "a                    24.6 Mbit/s  51.0 %",
                 "b       8.19 Mbit/s               10.0 %",

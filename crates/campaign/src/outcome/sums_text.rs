@@ -50,7 +50,8 @@ fn of_round(sum: &RoundSum) -> String {
     ];
     for (demand, work) in demand {
         if let Some(demand) = demand {
-            line.push_str(&format!("; {demand:.3} us of CPU time per {work}"));
+            let demand = quantity(demand * 1e-6, Unit::Seconds);
+            line.push_str(&format!("; {demand} of CPU time per {work}"));
         }
     }
     line

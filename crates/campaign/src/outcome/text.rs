@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use netperf_comparison::Letters;
 use netperf_stats::polish::Outlier;
 use netperf_text::escape;
+use netperf_text::unit::{Unit, quantity};
 use netperf_web::table::Table;
 use netperf_web::{MatrixReport, ReportedMatrix, TooLarge};
 
@@ -43,9 +44,10 @@ impl CampaignDocument {
             ),
         );
         if let Some(error) = self.cut_error_seconds {
+            let error = quantity(error, Unit::Seconds);
             add_line(
                 &mut text,
-                format!("Windows cut to within {:.1} us", error * 1e6),
+                format!("The clocks of the members agree to within {error}"),
             );
         }
         for (at, matrix) in matrices.iter().enumerate() {
@@ -188,8 +190,8 @@ impl CampaignDocument {
         );
         let cut = self.cut_error_seconds.map(|error| {
             format!(
-                "The clocks of the members, by which windows begin and end, agree to within {:.1} µs.",
-                error * 1e6
+                "The clocks of the members, by which windows begin and end, agree to within {}.",
+                quantity(error, Unit::Seconds)
             )
         });
         let missing = matrices.first().map(Matrix::missing).unwrap_or_default();

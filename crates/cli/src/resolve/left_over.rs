@@ -165,7 +165,7 @@ fn meant(word: &str) -> String {
             format!("a length in seconds is given as -l {word}")
         }
         Some(subcommand) if !is_address => {
-            format!("did you mean the subcommand, as in `netperf {subcommand} --help`?")
+            format!("did you mean `netperf {subcommand}`?")
         }
         _ if by_name(global::table(), &lower).is_some() => format!("did you mean --{lower}?"),
         _ if !word.bytes().all(may_be_in_a_host) => {

@@ -110,7 +110,7 @@ fn understood(verb: Option<&str>, args: &CampaignArgs) -> Result<CampaignVerb, S
     let all: Vec<&str> = VERBS.iter().map(|(_, row)| row.word).collect();
     let all = all.join(", ");
     let Some(word) = verb else {
-        return Err(format!(": missing verb: {all}"));
+        return Err(format!(": missing command: {all}"));
     };
     if word == AGENT {
         return Ok(CampaignVerb::Agent);
@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn campaign_refuses_options_of_other_verbs() {
         for (line, said) in [
-            ("netperf campaign", "missing verb"),
+            ("netperf campaign", "missing command"),
             ("netperf campaign inventry", "'inventry' is unknown"),
             ("netperf campaign inventory", "one file is needed"),
             ("netperf campaign inventory a b", "one file is needed"),
@@ -392,7 +392,7 @@ mod tests {
     #[test]
     fn campaign_names_missing_words() {
         for (words, said) in [
-            ("", "missing verb"),
+            ("", "missing command"),
             (" fly", "'fly' is unknown; the verbs are "),
             (" run --inventory h", "the plan is missing: give its file"),
             (" show", "the result is missing: give its file"),

@@ -149,7 +149,7 @@ fn understood(verb: Option<&str>, args: &HistoryArgs) -> Result<HistoryVerb, Str
     let all: Vec<&str> = VERBS.iter().map(|(_, row)| row.word).collect();
     let all = all.join(", ");
     let Some(word) = verb else {
-        return Err(format!(": missing verb: {all}"));
+        return Err(format!(": missing command: {all}"));
     };
     let Some((verb, row)) = VERBS.iter().find(|(_, row)| row.word == word) else {
         return Err(format!(
@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn history_refuses_options_of_other_verbs() {
         for (line, said) in [
-            ("netperf history", "missing verb"),
+            ("netperf history", "missing command"),
             ("netperf history lst", "'lst' is unknown; the verbs are "),
             ("netperf history add", "no file"),
             ("netperf history list x", "unexpected word"),

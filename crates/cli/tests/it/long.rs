@@ -324,7 +324,7 @@ fn a_word_like_a_subcommand_is_a_typing_error() {
             (2, OutputStream::Stderr)
         );
         let text = refused.to_string();
-        let begins = format!("netperf: '{word}' is not the value of an option: ");
+        let begins = format!("netperf: '{word}' is neither a command nor the value of an option; ");
         assert!(text.starts_with(&begins) && text.contains(meant), "{text}");
     }
 }

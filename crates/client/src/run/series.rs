@@ -206,7 +206,10 @@ impl TestRun<'_> {
                 self.warn(&mut warnings, doubt);
             }
             let fragments = datagram_size::fragments(plan, &self.hosts, &agreed);
-            let of_hosts = doubts::of_hosts(&self.hosts, self.control_local, &done.iterations);
+            let mut of_hosts = doubts::of_hosts(&self.hosts, self.control_local, &done.iterations);
+            if rate::limits_data(plan, &done.iterations) {
+                of_hosts.retain(|doubt| !matches!(doubt, Warning::CpuBound(_)));
+            }
             let (quiet, told) = self.of_surroundings(fragments, of_hosts);
             for doubt in told {
                 self.warn(&mut warnings, doubt);

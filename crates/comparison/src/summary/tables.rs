@@ -1,7 +1,7 @@
 //! Tables of a summary: latency, and the flows.
 
 use netperf_report::document::{FlowResult, FlowsResult, LatencySummary};
-use netperf_text::columns::aligned_within;
+use netperf_text::columns::{aligned, aligned_within, width};
 use netperf_text::look::TextLook;
 use netperf_text::unit::{Unit, figure, quantity, whole};
 
@@ -18,6 +18,23 @@ fn percentile(of: &LatencySummary, percent: f64) -> Option<String> {
     let mut found = of.percentiles.iter().filter(|one| one.percent == percent);
     let nanoseconds = found.next()?.nanoseconds.0?;
     Some(quantity(nanoseconds / 1e9, Unit::Seconds))
+}
+
+/// A head and its row of numbers, or two halves of them below each other where a line would be wider
+/// than this.
+fn in_one_or_two(rows: &[Vec<String>; 2], columns: usize) -> String {
+    let whole = aligned(rows, &[1, 2, 3, 4, 5, 6]);
+    if whole.lines().all(|line| width(line) <= columns) {
+        return whole;
+    }
+    let half = |from: usize, to: usize| {
+        let of_row = |row: &Vec<String>| {
+            let cells = row.iter().take(1).chain(row.iter().take(to).skip(from));
+            cells.cloned().collect()
+        };
+        aligned(&rows.each_ref().map(of_row), &[1, 2, 3])
+    };
+    half(1, 4) + &half(4, 7)
 }
 
 impl RunSummary<'_> {
@@ -53,7 +70,7 @@ impl RunSummary<'_> {
         let latency = self.latency()?;
         let names = PERCENTILES.iter().map(|(name, _)| (*name).to_owned());
         let head = std::iter::once("Latency".to_owned()).chain(names);
-        let head = head.chain(["max", "count"].map(str::to_owned)).collect();
+        let head: Vec<String> = head.chain(["max", "count"].map(str::to_owned)).collect();
         let times = PERCENTILES
             .iter()
             .map(|(_, percent)| percentile(latency, *percent));
@@ -66,12 +83,7 @@ impl RunSummary<'_> {
         };
         let row = std::iter::once(name.to_owned()).chain(times);
         let row = row.chain([max.unwrap_or_default(), whole(latency.count as f64)]);
-        let rows = [head, row.collect()];
-        Some(aligned_within(
-            &rows,
-            &[1, 2, 3, 4, 5, 6],
-            Some(look.columns),
-        ))
+        Some(in_one_or_two(&[head, row.collect()], look.columns))
     }
 
     /// The list of flows, or the slowest and the fastest of many.
@@ -133,6 +145,35 @@ impl RunSummary<'_> {
             flow.sent_bits_per_second.0
         } else {
             flow.received_bits_per_second.0
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_that_is_too_wide_is_two() {
+        let row = |cells: [&str; 7]| cells.map(str::to_owned).to_vec();
+        let rows = [
+            row(["Latency", "P50", "P90", "P99", "P99.9", "max", "count"]),
+            row([
+                "requests",
+                "55.5 us",
+                "61.8 us",
+                "77.6 us",
+                "22.1 ms",
+                "227 ms",
+                "1 110 677",
+            ]),
+        ];
+        assert_eq!(in_one_or_two(&rows, 80).lines().count(), 2);
+        let narrow = in_one_or_two(&rows, 60);
+        assert_eq!(narrow.lines().count(), 4, "{narrow}");
+        assert!(narrow.lines().all(|line| width(line) <= 60), "{narrow}");
+        for cell in rows.iter().flatten() {
+            assert!(narrow.contains(cell.as_str()), "{cell}: {narrow}");
         }
     }
 }

@@ -300,7 +300,7 @@ impl ValueKind {
             Self::BitRate => "a rate in bits per second such as 100M or 2.5G",
             Self::PacingRate => "a rate in bits per second such as 100M or 2.5G, at most 17.1G",
             Self::CpusOfEnds => {
-                "a CPU for each end such as 0,1, lists with a colon between the ends such as \
+                "the CPUs of client and server such as 0,1, lists with a colon between them such as \
                  0-3:4-7, or spread, pack, near-irq or node:0"
             }
             Self::Placement => "spread, pack, near-irq or a node such as node:0",

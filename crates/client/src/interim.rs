@@ -14,14 +14,15 @@ use netperf_model::{
 };
 use netperf_os::system;
 use netperf_program::output::{self, out};
+use netperf_report::document::interim_packets;
 use netperf_report::{interim_line, interim_work};
 use netperf_text::unit::{self as text, quantity};
 
 use super::{show, stalls, ticker, until};
 
-/// The interval for a person: local time of day at its end, seconds since the begin of the run, and
-/// its rate.
-fn person_line(interim: &Interim, begin: f64, unit: ThroughputUnit) -> String {
+/// The interval for a person: local time of day at its end, seconds since the begin of the run, its
+/// rate, and of datagrams their number each second.
+fn person_line(plan: &TestPlan, interim: &Interim, begin: f64, unit: ThroughputUnit) -> String {
     let time = system::local_time(interim.ended, "%H:%M:%S").unwrap_or_default();
     let per_second = if interim.seconds > 0.0 {
         interim.work / interim.seconds
@@ -35,13 +36,30 @@ fn person_line(interim: &Interim, begin: f64, unit: ThroughputUnit) -> String {
     let stage = interim.stage().map(|stage| format!("  {stage}"));
     let stage = stage.unwrap_or_default();
     let seconds = format!("{begin:.1} to {:.1}", begin + interim.seconds);
-    format!("{time}  {seconds:12}  {rate}{stage}\n")
+    let packets = interim_packets(plan, interim);
+    let packets = match packets {
+        _ if plan.flow.counts_transactions() => None,
+        [sent, received] if plan.flow.duplex.is_none() => {
+            sent.filter(|_| plan.flow.sends).or(received)
+        }
+        _ => None,
+    };
+    let packets = packets.filter(|_| interim.seconds > 0.0).map(|packets| {
+        #[expect(clippy::cast_precision_loss, reason = "datagrams of an interval")]
+        let rate = packets as f64 / interim.seconds;
+        format!("  {}", quantity(rate, text::Unit::Count("packets/s")))
+    });
+    let packets = packets.unwrap_or_default();
+    format!("{time}  {seconds:12}  {rate}{packets}{stage}\n")
 }
 
 /// Parts of an interval after which a line that waits for a transaction looks again.
 const LOOKS: u32 = 8;
 /// Shortest interval at the end of a run that has a line.
 const SHORTEST: Duration = Duration::from_millis(1);
+
+/// Share of an interval below which the rest at the end of a run is no row for a person.
+const STUB: f64 = 0.05;
 
 /// State between interim lines.
 struct InterimPrinter<'a> {
@@ -128,8 +146,13 @@ impl InterimPrinter<'_> {
         if report.format != Format::Human {
             return interim_line(plan, report, self.kept.len(), interim);
         }
+        let asked = plan.interim.map_or(0.0, |interval| interval.as_secs_f64());
+        if !self.kept.is_empty() && interim.seconds < asked * STUB {
+            return String::new();
+        }
         let since = self.intervals.end().since(self.begun).as_secs_f64();
-        let line = person_line(interim, (since - interim.seconds).max(0.0), self.unit);
+        let begin = (since - interim.seconds).max(0.0);
+        let line = person_line(plan, interim, begin, self.unit);
         let head = if interim.iteration == 1 && self.kept.is_empty() {
             "Time      Seconds       Rate\n"
         } else {

@@ -132,7 +132,7 @@ impl CheckProgress {
 
     /// The line about the current phase, which began so many seconds ago; `None` before the first.
     #[must_use]
-    pub fn line(&self, elapsed: f64) -> Option<String> {
+    pub fn line(&self, elapsed: f64, look: TextLook) -> Option<String> {
         let trail = self.trails.last()?;
         let (phase, length) = self.phases.get(self.trails.len() - 1)?;
         let left = (length - elapsed).max(0.0);
@@ -150,7 +150,7 @@ impl CheckProgress {
                 .map(|seconds| format!("P50 {}", time(seconds))),
         ];
         let line = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
-        Some(TextLook::default().letters(&line))
+        Some(look.letters(&line))
     }
 
     /// The lines of a full screen, when the current phase began so many seconds ago.
@@ -217,7 +217,7 @@ mod tests {
     fn both() -> CheckProgress {
         let phases = vec![(CheckPhase::Idle, 1.0), (CheckPhase::Both, 3.0)];
         let mut progress = CheckProgress::new("server", phases);
-        assert_eq!(progress.line(0.0), None);
+        assert_eq!(progress.line(0.0, TextLook::default()), None);
         progress.begin();
         progress.take(CheckRole::Probe(ServiceClass::Be), 75e-6);
         progress.begin();
@@ -232,12 +232,15 @@ mod tests {
 
     #[test]
     fn a_phase_that_goes_on_is_one_line_of_what_is_known() {
-        let line = both().line(1.2);
+        let line = both().line(1.2, TextLook::default());
         let expected = "both: 2 s left, down 21 Mbit/s, up 5.0 Mbit/s, P50 18 ms";
         assert_eq!(line.as_deref(), Some(expected));
         let mut idle = CheckProgress::new("server", vec![(CheckPhase::Idle, 2.0)]);
         idle.begin();
-        assert_eq!(idle.line(0.0).as_deref(), Some("idle: 2 s left"));
+        assert_eq!(
+            idle.line(0.0, TextLook::default()).as_deref(),
+            Some("idle: 2 s left")
+        );
     }
 
     #[test]

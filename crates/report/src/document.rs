@@ -31,7 +31,7 @@ pub use flows::{FlowResult, FlowsResult};
 pub use latency::{IntervalLatency, LatencySummary, PercentileTime};
 pub use measured::{
     DatagramCounts, DemandFigures, EndCounts, IntervalResult, IterationDocument, MeanResult,
-    MeasuredEnd, SystemCalls, ThroughputFigures, TransferRates,
+    MeasuredEnd, SystemCalls, ThroughputFigures, TransferRates, interim_packets,
 };
 pub use one_way::OneWayResult;
 pub use rate::RateResult;

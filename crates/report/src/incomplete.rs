@@ -50,8 +50,8 @@ pub fn incomplete(plan: &TestPlan, so_far: SoFar<'_>) -> String {
         several => format!("; the {several} iterations before it were complete"),
     };
     format!(
-        "{INCOMPLETE}{} in {:.2} s by netperf's count, and nothing is known of \
-         netserver's{before}\n",
+        "{INCOMPLETE}{} in {:.2} s, counted by the client; the server's counts are \
+         unknown{before}\n",
         counted.join(" and "),
         run.elapsed
     )

@@ -525,11 +525,7 @@ pub(super) const TERMINALS: &[(&str, &str, &str)] = &[
         "default",
         "progress",
     ),
-    (
-        "crates/commands/src/check/live.rs",
-        "on_terminal",
-        "progress",
-    ),
+    ("crates/commands/src/check/live.rs", "open", "progress"),
     ("crates/commands/src/sweep.rs", "new", "progress"),
     (
         "crates/commands/src/versus.rs",

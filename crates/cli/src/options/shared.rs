@@ -54,7 +54,7 @@ pub(super) const REMOTE_SOCKET_BUFFER: Opt =
 pub(super) const NO_DELAY: Opt = Opt::lettered('D', "no-delay", Group::Sockets)
     .flag(|a| a.nodelay = true)
     .help("no delay: send small segments at once")
-    .more("At both ends.");
+    .more("At client and server.");
 
 /// Only full segments.
 pub(super) const CORK: Opt = Opt::lettered('C', "cork", Group::Sockets)

@@ -121,8 +121,8 @@ pub(super) fn connects_to_itself(
     let one_port = hosts.local.port != 0 && port == u32::from(hosts.local.port);
     (one_port && has_connection(plan) && is_own()).then(|| {
         format!(
-            "the data connection would connect netperf to itself: -P gave both ends port {port} of \
-             one host: give netserver's alone, as in -P ,{port}"
+            "the data connection would connect netperf to itself: -P gave client and server port \
+             {port} of one host: give the server's alone, as in -P ,{port}"
         )
     })
 }

@@ -12,7 +12,7 @@ use netperf_text::look::TextLook;
 use serde_json::Value;
 
 /// What is shown, and where.
-struct Shown {
+struct ShownCheck {
     progress: CheckProgress,
     /// The beginning of the current phase.
     began: Moment,
@@ -21,7 +21,7 @@ struct Shown {
 }
 
 /// The display of a check.
-pub(super) struct LiveCheck(Mutex<Option<Shown>>);
+pub(super) struct LiveCheck(Mutex<Option<ShownCheck>>);
 
 impl LiveCheck {
     /// The display of a check of a host: the full screen if it is wanted, else the line, if standard
@@ -38,7 +38,7 @@ impl LiveCheck {
         if screen.is_none() && !std::io::stderr().is_terminal() {
             return Ok(None);
         }
-        let shown = Shown {
+        let shown = ShownCheck {
             progress: CheckProgress::new(host, phases),
             began: clock::now(),
             screen,
@@ -86,7 +86,7 @@ impl LiveCheck {
     }
 
     /// Changes what is shown, and shows it.
-    fn change(&self, change: impl FnOnce(&mut Shown)) {
+    fn change(&self, change: impl FnOnce(&mut ShownCheck)) {
         let mut shown = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(shown) = &mut *shown {
             change(shown);
@@ -95,22 +95,22 @@ impl LiveCheck {
     }
 }
 
-impl Shown {
+impl ShownCheck {
     fn draw(&mut self) {
         let elapsed = self.began.elapsed().as_secs_f64();
+        let mut look = TextLook {
+            unicode: output::has_unicode(),
+            ..TextLook::default()
+        };
         let Some(screen) = &mut self.screen else {
-            if let Some(line) = self.progress.line(elapsed) {
+            if let Some(line) = self.progress.line(elapsed, look) {
                 output::progress(&line);
             }
             return;
         };
         screen.read_keys(Duration::ZERO);
         let size = screen.size();
-        let look = TextLook {
-            unicode: output::has_unicode(),
-            columns: usize::from(size.columns),
-            ..TextLook::default()
-        };
+        look.columns = usize::from(size.columns);
         screen.draw(&self.progress.screen(elapsed, look, usize::from(size.rows)));
     }
 }

@@ -204,7 +204,7 @@ fn bad_input_is_one_line_with_the_file_and_the_reason() {
 fn wrong_command_lines_are_answered_with_what_is_needed() {
     let folder = Scratch::new();
     for (words, said) in [
-        ("", "missing verb"),
+        ("", "missing command"),
         ("start", "'start' is unknown"),
         ("inventory", "one file is needed"),
         ("inventory --from kubectl -", "--from"),

@@ -154,6 +154,17 @@ fn summary_is_preceded_by_intervals_that_were_asked_for() {
 }
 
 #[test]
+fn intervals_of_datagrams_have_their_number_each_second() {
+    let finished = run("--human -D 0.1 --udp --rate 1M", &[]).expect_clean();
+    let rows = finished.stdout.lines().skip(1);
+    let rows: Vec<&str> = rows.take_while(|line| line.contains(" to ")).collect();
+    assert!(!rows.is_empty(), "{}", finished.account());
+    for row in rows {
+        assert!(row.ends_with(" packets/s"), "{}", finished.account());
+    }
+}
+
+#[test]
 fn documents_and_histories_measure_what_summaries_measure() {
     let document = run("--json -t TCP_RR", &[]).expect_clean();
     let document: serde_json::Value = serde_json::from_str(&document.stdout).unwrap();

@@ -563,7 +563,7 @@ impl IntervalResult {
                 counts.bytes_received,
                 [interim.seconds; 2],
             )
-            .with_packets(packets(plan, messages(plan, counts)), [interim.seconds; 2]),
+            .with_packets(interim_packets(plan, interim), [interim.seconds; 2]),
             stage: interim.stage(),
             arrived_bytes: interim.arrived,
             arrived_bits_per_second: in_bits(
@@ -575,6 +575,13 @@ impl IntervalResult {
             latency: interim.times.as_ref().map(IntervalLatency::of),
         }
     }
+}
+
+/// Messages sent and received by netperf's end in an interval, of a transport that keeps their
+/// boundaries and where their size is known.
+#[must_use]
+pub fn interim_packets(plan: &TestPlan, interim: &Interim) -> [Option<u64>; 2] {
+    packets(plan, messages(plan, &interim.counts))
 }
 
 /// Numbers of messages, of a transport that keeps their boundaries.

@@ -39,9 +39,8 @@ pub(super) fn figure(records: &[Record]) -> Figure {
         id: "tcp",
         heading: "TCP".to_owned(),
         about:
-            "What TCP knew of its connections (TCP_INFO of tcp(7)): at both ends where --series \
-                was asked for, else at the end that asked for the test when an interval was \
-                over. The window is in bytes: its segments times their size."
+            "What TCP knew of its connections (TCP_INFO of tcp(7)): at client and server with \
+                --series, else at the client at the end of each interval. The window is in bytes: its segments times their size."
                 .to_owned(),
         charts,
         missing,

@@ -168,12 +168,11 @@ fn direction(document: &Document) -> Option<String> {
         (true, true, true) => "each request over a connection of its own",
         (true, _, _) => "connections opened and closed",
         (false, true, true) => "requests and responses",
-        (false, true, false) => "from netperf to netserver",
-        (false, false, true) => "from netserver to netperf",
+        (false, true, false) => "from client to server",
+        (false, false, true) => "from server to client",
         (false, false, false) => return None,
     };
-    let peer = document.peer.as_ref().map(|peer| peer.program.as_str());
-    Some(words.replace("netserver", peer.unwrap_or("netserver")))
+    Some(words.to_owned())
 }
 
 fn limit(test: &AskedTest) -> Option<String> {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use netperf_model::{ControlPlan, DataAddress, Family};
 use netperf_os::resolve::{ResolveError, ResolvedHost, Want, resolve};
 use netperf_os::{Domain, Protocol, Socket, Type, address, without};
+use netperf_program::connect::connect_within;
 use netperf_program::output::{Failure, REFUSED, system_text};
 use netperf_transport::socket::wildcard;
 
@@ -135,7 +136,7 @@ fn over_vsock(cid: u32, port: &str) -> Result<ControlConnection, Failure> {
         .map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))
         .and_then(|port| {
             let socket = Socket::new(Domain::VSOCK, Type::STREAM, None)?;
-            socket.connect_timeout(&address::vsock(cid, port), CONNECT)?;
+            connect_within(&socket, &address::vsock(cid, port), CONNECT)?;
             Ok(socket)
         });
     match connected {
@@ -164,9 +165,7 @@ fn connect(from: SocketAddr, to: SocketAddr) -> Result<ControlConnection, (Step,
         without::share_port(&socket, true);
         socket.bind(&from.into()).map_err(failed(Step::Bind))?;
     }
-    socket
-        .connect_timeout(&to.into(), CONNECT)
-        .map_err(failed(Step::Connect))?;
+    connect_within(&socket, &to.into(), CONNECT).map_err(failed(Step::Connect))?;
     let local = socket.local_addr().map_err(failed(Step::Connect))?;
     let local = local.as_socket().unwrap_or(from);
     Ok(ControlConnection {

@@ -253,7 +253,7 @@ pub(super) fn no_connections(transport: TransportId) -> Failure {
 
 /// Remedy if a server answers otherwise than netserver.
 const NO_NETSERVER: &str =
-    "this is not a response of netserver: check host and port; is that an iperf3 server?";
+    "this is not a response of netserver: another program is there: give netserver's port with -p";
 
 /// A selection of output that cannot be read.
 pub(super) fn selection(error: SelectionError) -> Failure {
@@ -348,7 +348,7 @@ mod tests {
         let failure = session(&SessionError::Incomplete { got: 1, waited });
         let text = failure.on_stderr().stderr;
         assert!(text.contains("within 20 s"), "{text}");
-        assert!(text.contains("is that an iperf3 server?"), "{text}");
+        assert!(text.contains("another program is there"), "{text}");
         let silent = session(&SessionError::NoAnswer(waited)).on_stderr().stderr;
         assert!(!silent.contains("iperf3"), "{silent}");
     }

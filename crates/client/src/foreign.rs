@@ -2,11 +2,13 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::mpsc;
 use std::time::Duration;
 
 use netperf_iperf2::messages::{ClientHeader, Flags, HeaderExtension};
 use netperf_os::alarm;
 use netperf_program::link::ForeignProbe;
+use netperf_program::threads::spawn_detached;
 use netperf_session::ForeignProgram;
 
 /// Time for an answer of a program on a busy host.
@@ -17,19 +19,27 @@ pub(super) fn probe(address: SocketAddr) -> ForeignProbe {
     ForeignProbe(Box::new(move || look(address)))
 }
 
-/// Says what web servers, servers of TLS and those of iperf understand, over separate connections;
-/// `None` if none of them answers, or netserver does.
+/// Says what web servers, servers of TLS and those of iperf understand, over separate connections at
+/// the same time; `None` if none of them answers, or netserver does.
 fn look(address: SocketAddr) -> Option<ForeignProgram> {
     let web = b"GET / HTTP/1.0\r\n\r\n".to_vec();
     // A server of iperf3 answers to the 37 bytes of a cookie.
     let cookie = [b"netperf0123456789abcdefghijklmnopqrst".as_slice(), b"\0"].concat();
-    let answered = [web, cookie]
-        .into_iter()
-        .find_map(|words| ForeignProgram::of_answer(&answer(address, &words)?));
-    answered.or_else(|| {
-        let is_iperf2 = answer(address, &iperf2_header())?.starts_with(&IPERF2_ANSWER);
-        is_iperf2.then_some(ForeignProgram::Iperf2)
-    })
+    let (tell, told) = mpsc::channel();
+    for words in [web, cookie, iperf2_header()] {
+        let tell = tell.clone();
+        let ask = move || {
+            let bytes = answer(address, &words).unwrap_or_default();
+            let is_iperf2 = bytes.starts_with(&IPERF2_ANSWER);
+            let iperf2 = is_iperf2.then_some(ForeignProgram::Iperf2);
+            // Nobody listens any more once a program is known.
+            let _told = tell.send(iperf2.or_else(|| ForeignProgram::of_answer(&bytes)));
+        };
+        // Without a thread one look fewer is taken.
+        let _started = spawn_detached(ask);
+    }
+    drop(tell);
+    told.iter().flatten().next()
 }
 
 /// Type and length of the answer of iperf 2.1 to a header.

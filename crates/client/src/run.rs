@@ -109,8 +109,18 @@ pub(super) fn test(
         out(&text);
     }
     human::close(&outcome, &run.report);
+    // A netserver whose result did not come in time says no goodbye, either.
+    let is_unheard = outcome
+        .iterations
+        .last()
+        .is_some_and(|run| run.remote.is_none());
+    let leave = if is_unheard && alarm::stopped_by_user() {
+        Duration::ZERO
+    } else {
+        LEAVE
+    };
     for talk in test.talk.into_iter().chain(test.beside) {
-        talk.finish(LEAVE);
+        talk.finish(leave);
     }
     done.failure = match outcome.failure() {
         Some(why) => Some(Failure::failed(why)),
@@ -313,6 +323,8 @@ impl<'a> TestRun<'a> {
         self.keep(latency.filter(|_| number == 1 || !ran.stopped_by_user));
         let end_mark = ran.end_mark.take();
         let results = match self.cut_short(&ran) {
+            // What was measured here is the result.
+            Some(_) if self.is_unheard(&ran) => Ok((None, None)),
             None => self.results(&ran, end_mark),
             Some(failure) => Err(failure),
         };
@@ -368,6 +380,18 @@ impl<'a> TestRun<'a> {
                 let unsent = empty::unsent(&ran.result.tally).map(Failure::failed);
                 Some(unsent.unwrap_or_else(|| failure::lost(lost, &host.name)))
             })
+    }
+
+    /// Returns whether a signal ended a run that had measured something, and netserver's host is
+    /// silent since.
+    fn is_unheard(&self, ran: &EndReport) -> bool {
+        let silent = match ran.lost {
+            Some(
+                Lost::NotAcknowledged { .. } | Lost::NotClosed | Lost::Stalled(_) | Lost::Silent(_),
+            ) => true,
+            Some(Lost::ControlEnded | Lost::ControlBroke(_)) | None => false,
+        };
+        silent && ran.stopped_by_user && ran.broke.is_none() && !self.moved_nothing(ran)
     }
 
     /// Returns whether no data, or no transaction, is in netperf's counts.

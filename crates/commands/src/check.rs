@@ -32,8 +32,9 @@ use runs::{CheckParameters, Planned};
 const DISCARD: u16 = 9;
 /// Time from the beginning of the probes of a phase to that of its load.
 const LEAD: Duration = Duration::from_millis(300);
-/// Time within which netserver has to answer.
-const ANSWERS: Duration = Duration::from_secs(5);
+/// Time within which netserver has to answer. Behind 5 s of silence netperf looks which program is
+/// there, and names it.
+const ANSWERS: Duration = Duration::from_secs(9);
 /// Options that a stock or an older netserver refuses.
 const STAMPS: &str = "--timestamps";
 const RATE: &str = "--rate";
@@ -336,12 +337,21 @@ impl PathCheck<'_> {
 
     fn interrupted(&self) -> Result<(), Failure> {
         if self.own.interrupted() {
-            return Err(failure(
-                FAILED,
-                "interrupted: what was measured before is kept",
-            ));
+            return Err(failure(FAILED, self.interruption()));
         }
         Ok(())
+    }
+
+    /// What a signal has left of the check.
+    fn interruption(&self) -> &'static str {
+        let has_result = |phase: &PhaseRuns| phase.runs.iter().any(|(_, run)| run.is_ok());
+        if !self.runs.phases.iter().any(has_result) {
+            "interrupted before anything was measured"
+        } else if self.args.forget || self.kept.is_empty() {
+            "interrupted: what was measured before is shown"
+        } else {
+            "interrupted: what was measured before is kept in the history"
+        }
     }
 
     /// Begins the display of the check.

@@ -19,6 +19,10 @@ use crate::stop::{Lost, control_end};
 pub const PATIENCE: Duration = Duration::from_secs(30);
 /// Time without progress of the send queue that counts as a loss, where nothing is waited for.
 pub(crate) const NO_PROGRESS: Duration = Duration::from_millis(2000);
+/// The same after a signal from outside, where the round trip is short.
+pub(crate) const AFTER_SIGNAL: Duration = Duration::from_millis(600);
+/// The same of a transport whose round trip is unknown.
+const AFTER_SIGNAL_BLIND: Duration = Duration::from_secs(1);
 /// Time limit for data on its way to netperf when the time is over.
 pub(crate) const DRAIN: Duration = Duration::from_millis(250);
 /// Bytes per second of a path whose queues are short. Data that is late there waits for a loaded
@@ -64,10 +68,26 @@ const LOOK: Duration = Duration::from_millis(50);
 const QUEUE_LOOK: Duration = Duration::from_millis(1);
 
 /// Longest time without progress of a connection that is not lost. It includes retransmissions,
-/// of which some may be lost.
+/// of which some may be lost; not after a signal from outside, because the user waits.
 pub(crate) fn longest_rest(data: BorrowedFd<'_>) -> Duration {
+    if alarm::stopped_by_user() {
+        return AFTER_SIGNAL + round_trip(data) * 2;
+    }
     let after = tcp::info(data).map_or(Duration::ZERO, |info| info.retransmits_after());
     NO_PROGRESS + after * 2
+}
+
+/// Time for which the host of the peer has acknowledged nothing of what waits on any of these
+/// connections, where the user who has ended the run waits; zero without such data.
+pub(crate) fn unheard_of<'a>(sockets: impl IntoIterator<Item = BorrowedFd<'a>>) -> Duration {
+    if !alarm::stopped_by_user() {
+        return Duration::ZERO;
+    }
+    // The end of a connection counts as one byte.
+    let waits = |data: &BorrowedFd<'_>| tcp::unacknowledged(*data).is_ok_and(|bytes| bytes > 1);
+    let waiting = sockets.into_iter().filter(waits);
+    let times = waiting.filter_map(tcp::silence);
+    times.min().unwrap_or_default()
 }
 
 /// Longest time without progress before a loss, of a connection that rests this long by itself:
@@ -184,10 +204,12 @@ impl<'a> LossWatch<'a> {
             }
             control_end(control)
         });
-        let rest = self.rest();
+        let rest = self.rest().max(unheard_of([data]));
         let has_control = self.control.is_some();
-        let stands =
-            || rest >= NO_PROGRESS && rest >= longest_outage(longest_rest(data), has_control);
+        let stands = || {
+            rest >= impatient(NO_PROGRESS, AFTER_SIGNAL)
+                && rest >= longest_outage(longest_rest(data), has_control)
+        };
         gone.or_else(|| stands().then(|| lost(queued)))
     }
 }
@@ -243,7 +265,8 @@ fn shut_down(socket: &Socket, control: Option<BorrowedFd<'_>>) -> (Drained, Dura
             sockopt::demand_signs_of_life(control, Duration::ZERO, patience());
             demanded = true;
         }
-        let is_over = rest >= longest_outage(NO_PROGRESS, control.is_some());
+        let stands = impatient(NO_PROGRESS, AFTER_SIGNAL_BLIND);
+        let is_over = rest >= longest_outage(stands, control.is_some());
         let lost = is_over.then_some(Lost::NotClosed);
         if let Some(lost) = control.and_then(control_end).or(lost) {
             return (Drained::Lost(lost), rest);
@@ -261,7 +284,8 @@ fn empty_the_queue(socket: &Socket) {
     let start = clock::now();
     let mut last_progress = start;
     let mut queued = unacknowledged(socket);
-    while queued > 0 && last_progress.elapsed() < NO_PROGRESS && start.elapsed() < AT_MOST {
+    let rest = || impatient(NO_PROGRESS, AFTER_SIGNAL_BLIND);
+    while queued > 0 && last_progress.elapsed() < rest() && start.elapsed() < AT_MOST {
         netperf_os::wait::sleep(QUEUE_LOOK);
         let now_queued = unacknowledged(socket);
         if now_queued != queued {

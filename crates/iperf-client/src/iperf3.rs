@@ -17,7 +17,9 @@ use netperf_iperf3::defaults::DATAGRAM;
 use netperf_iperf3::doubt::without_impossible_cpu;
 use netperf_iperf3::figures::{StreamInfo, StreamInterval, Totals, without_omitted};
 use netperf_iperf3::json::document;
-use netperf_iperf3::messages::{Cookie, Parameters, Protocol, Results, ServerError, TokenPadding};
+use netperf_iperf3::messages::{
+    Cookie, Parameters, Protocol, Results, ServerError, State, TokenPadding,
+};
 use netperf_iperf3::options::Iperf3Client;
 use netperf_iperf3::states::client::{
     ClientError, ClientTest, ClientTestEffect, ClientTestInput, ClientTestState,
@@ -25,11 +27,12 @@ use netperf_iperf3::states::client::{
 use netperf_measure::clock::{self, Moment};
 use netperf_measure::overtime;
 use netperf_os::wait::{Interest, all_ready, ready};
-use netperf_os::{Socket, alarm, io as calls, process};
+use netperf_os::{Socket, alarm, io as calls, process, tcp};
 use netperf_program::iperf3::lines::LineWriter;
 use netperf_program::iperf3::run::{Run, data_file};
 use netperf_program::iperf3::socket::send_all;
 use netperf_program::output::{err, system_text};
+use netperf_session::ForeignProgram;
 
 pub use self::observer::TestObserver;
 pub use self::output::Output;
@@ -37,8 +40,11 @@ pub use self::plan::{INTERVAL, Iperf3Form, Iperf3Plan};
 pub use self::tested::Tested;
 pub use self::user::Iperf3User;
 
-/// Time limit for the begin of a test, and time by which each stream to open extends it.
-const BEGIN: Duration = Duration::from_secs(30);
+/// Time limit for each message of the server before a test runs, and time by which each stream to
+/// open extends it.
+const BEGIN: Duration = Duration::from_secs(10);
+/// Time limit for all of them.
+const WHOLE_BEGIN: Duration = Duration::from_secs(30);
 const EACH_STREAM: Duration = Duration::from_secs(1);
 /// Time limit for the end of a test of an amount while its data moves.
 const QUEUED: Duration = Duration::from_secs(90);
@@ -50,6 +56,10 @@ const STALLED: Duration = Duration::from_secs(60);
 
 /// Default time without data after which a receiver fails (`--rcv-timeout`).
 const RECEIVES: Duration = Duration::from_secs(120);
+
+/// Time for the end of the server after a signal in which nothing moves, and the longest one.
+const AFTER_SIGNAL: Duration = Duration::from_millis(700);
+const WHILE_DATA_MOVES: Duration = Duration::from_secs(3);
 
 /// Status of a failure.
 const FAILED: u8 = 1;
@@ -93,6 +103,14 @@ pub fn run(args: &Iperf3Client) -> ExitCode {
 /// The text of an error without `error - `, which the output adds.
 fn without_kind(text: &str) -> String {
     text.strip_prefix("error - ").unwrap_or(text).to_owned()
+}
+
+/// The program that answers a cookie so, if it is no server of iperf3.
+fn foreign(answer: &[u8]) -> Option<ForeignProgram> {
+    let is_state = |byte: &u8| !matches!(State::of(*byte), State::Other(_));
+    let program = ForeignProgram::of_answer(answer)?;
+    let is_iperf3 = program == ForeignProgram::Iperf3 || answer.first().is_some_and(is_state);
+    (!is_iperf3).then_some(program)
 }
 
 fn test(plan: &Iperf3Plan, output: &mut Output) -> Tested {
@@ -148,10 +166,12 @@ impl<'a> ClientRun<'a> {
             end: None,
             parameters: parameters.clone(),
             until: clock::now().plus(BEGIN),
-            latest: clock::now().plus(BEGIN),
+            latest: clock::now().plus(WHOLE_BEGIN),
             timing: Timing::default(),
+            patience: overtime::OF_PEER,
             intervals: 0,
             interrupted: false,
+            hurries: false,
         };
         let mut machine = ClientTest::new(cookie, parameters);
         test.step(&mut machine, ClientTestInput::Connected);
@@ -217,11 +237,15 @@ struct Test<'a> {
     end: Option<Result<(), ClientError>>,
     /// Deadline of the begin, or of the end.
     until: Moment,
-    /// The latest one while data still moves.
+    /// The latest one, of all messages before a test runs, or while data still moves.
     latest: Moment,
     timing: Timing,
+    /// Time without progress of the end.
+    patience: Duration,
     intervals: u32,
     interrupted: bool,
+    /// A signal has shortened the end.
+    hurries: bool,
 }
 
 impl Test<'_> {
@@ -249,15 +273,39 @@ impl Test<'_> {
         if self.waits_for_message(wait.max(Duration::from_millis(1))) {
             self.read_control(machine);
         }
-        let interrupted = alarm::stopped_by_user() && !self.observer.takes_signals();
-        if interrupted && self.end.is_none() {
-            self.interrupted = true;
-            self.finish();
-            self.step(machine, ClientTestInput::Interrupted);
+        if alarm::stopped_by_user() && self.end.is_none() {
+            if !self.observer.takes_signals() || machine.at() < ClientTestState::Runs {
+                self.interrupt(machine);
+            } else if machine.at() > ClientTestState::Runs {
+                self.hurry();
+            }
         }
         if self.end.is_none() {
             self.tick(machine);
         }
+    }
+
+    /// Ends the test at once, with what was measured.
+    fn interrupt(&mut self, machine: &mut ClientTest) {
+        self.interrupted = true;
+        self.finish();
+        self.step(machine, ClientTestInput::Interrupted);
+    }
+
+    /// Gives the end of the server the time that a user waits who has ended the test.
+    fn hurry(&mut self) {
+        if std::mem::replace(&mut self.hurries, true) {
+            return;
+        }
+        let sockets = self.run.as_ref().map(Run::sending).unwrap_or_default();
+        let sockets = sockets.into_iter().chain([self.control.as_fd()]);
+        let trips = sockets.filter_map(|fd| tcp::info(fd).ok());
+        let trip = trips.map(|info| info.longest_round_trip()).max();
+        let (now, trip) = (clock::now(), trip.unwrap_or_default());
+        self.patience = AFTER_SIGNAL + trip * 2;
+        self.until = self.until.min(now.plus(self.patience));
+        let longest = WHILE_DATA_MOVES + trip * 10;
+        self.latest = self.latest.min(now.plus(longest));
     }
 
     /// Returns true if the server says something within this time. Notes when the first data comes
@@ -279,7 +327,20 @@ impl Test<'_> {
         let mut bytes = [0; 16 * 1024];
         let input = match calls::recv_now(self.control.as_fd(), &mut bytes) {
             Ok(0) => ClientTestInput::Closed,
-            Ok(count) => ClientTestInput::Bytes(bytes.get(..count).unwrap_or_default()),
+            Ok(count) => {
+                let bytes = bytes.get(..count).unwrap_or_default();
+                let is_first = machine.at() == ClientTestState::AwaitsAnswer;
+                match foreign(bytes).filter(|_| is_first) {
+                    Some(program) => {
+                        self.error = Some(format!(
+                            "{program} answers, not iperf3; give the port of the iperf3 server \
+                             with -p"
+                        ));
+                        ClientTestInput::Failed
+                    }
+                    None => ClientTestInput::Bytes(bytes),
+                }
+            }
             Err(error)
                 if matches!(
                     error.kind(),
@@ -325,6 +386,9 @@ impl Test<'_> {
         }
         if before == ClientTestState::Runs && machine.at() != before {
             self.limit_end();
+        } else if before < ClientTestState::Runs && machine.at() != before {
+            let next = self.until.max(clock::now().plus(BEGIN));
+            self.until = next.min(self.latest);
         }
     }
 
@@ -342,7 +406,8 @@ impl Test<'_> {
     }
 
     fn open_streams(&mut self) -> ClientTestInput<'static> {
-        self.until = self.until.plus(EACH_STREAM * self.parameters.streams());
+        let streams = EACH_STREAM * self.parameters.streams();
+        (self.until, self.latest) = (self.until.plus(streams), self.latest.plus(streams));
         let peer = self.control.peer_addr().ok().and_then(|at| at.as_socket());
         let before = clock::now();
         let opened = match peer {
@@ -461,16 +526,20 @@ impl Test<'_> {
         let Some(run) = &self.run else {
             return;
         };
-        let arrived = if self.by_amount() { run.bytes() } else { 0 };
+        let counts_all = self.by_amount() || self.hurries;
+        let arrived = if counts_all { run.bytes() } else { 0 };
         let moved = arrived.wrapping_sub(run.unacknowledged());
         if moved != self.timing.progress.0 {
             self.timing.progress = (moved, Some(now));
-            self.until = self.until.max(now.plus(overtime::OF_PEER).min(self.latest));
+            self.until = self.until.max(now.plus(self.patience).min(self.latest));
         }
     }
 
     /// The begin or the end took too long.
     fn give_up(&mut self, machine: &mut ClientTest) {
+        if self.hurries {
+            return self.interrupt(machine);
+        }
         let bytes = self.run.as_ref().map_or(0, Run::bytes);
         let sends_on = machine.at() > ClientTestState::Runs && bytes > self.timing.at_end;
         if !sends_on {
@@ -579,6 +648,8 @@ impl Test<'_> {
     fn leave(mut self) -> Tested {
         let error = match self.end.take() {
             Some(Ok(())) | None => None,
+            // What was measured is the result.
+            Some(Err(ClientError::Interrupted)) if self.hurries => None,
             Some(Err(ClientError::Failed)) => self.error.take(),
             Some(Err(error)) => Some(self.explained(&error)),
         };

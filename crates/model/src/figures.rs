@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::catalog::tests::TestId;
 use crate::cpu::CpuUsage;
 use crate::outcome::Iteration;
+use crate::peer::PeerProgram;
 use crate::plan::TestPlan;
 use crate::units::{ThroughputUnit, UnitKind};
 
@@ -114,8 +115,13 @@ pub fn work(plan: &TestPlan, unit: ThroughputUnit, run: &Iteration) -> Option<(f
 #[must_use]
 pub fn lacks_result(plan: &TestPlan, run: &Iteration) -> bool {
     let (flow, sent) = (plan.flow, run.local.tally.bytes_sent > 0);
-    let of_netserver = plan.control.is_some() && plan.peer.is_none();
-    run.remote.is_none() && of_netserver && flow.sends && !flow.counts_transactions() && sent
+    let of_server = match plan.peer {
+        None => plan.control.is_some(),
+        Some(PeerProgram::Iperf3) => true,
+        // A test over TCP has no result of the server's.
+        Some(PeerProgram::Iperf2) => false,
+    };
+    run.remote.is_none() && of_server && flow.sends && !flow.counts_transactions() && sent
 }
 
 /// The figures of one iteration.

@@ -2,6 +2,7 @@
 //! connection, what child processes inherit, and both ends of iperf tests.
 
 pub mod agent_variables;
+pub mod connect;
 pub mod file;
 pub mod file_answers;
 pub mod iperf2;

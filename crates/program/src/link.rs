@@ -337,14 +337,16 @@ impl Link for ControlLink {
         let mut got = 0;
         let first = self.unproven.take().filter(|_| self.channel.is_none());
         let is_first = first.is_some();
-        // A calibration takes longer before the first answer.
-        let mut probe = first.filter(|_| within <= USUAL_ANSWER);
+        let mut probe = first;
         let silent_until = began.plus(SILENT + self.round_trip() * 4);
         while got < FRAME_LEN {
             if got == 0 && silent_until.left().is_zero() {
                 if let Some(ForeignProbe(look)) = probe.take() {
-                    // The look is a part of the time for a netserver that is busy.
-                    deadline = deadline.min(clock::now().plus(AFTER_SILENCE));
+                    // The look is a part of the time for a netserver that is busy. A calibration
+                    // takes longer.
+                    if within <= USUAL_ANSWER {
+                        deadline = deadline.min(clock::now().plus(AFTER_SILENCE));
+                    }
                     if let Some(program) = look() {
                         return Ok(LinkEvent::Foreign(program));
                     }
@@ -371,7 +373,10 @@ impl Link for ControlLink {
                 Some(0) => return Ok(LinkEvent::Closed(got)),
                 Some(count) => {
                     if got == 0 {
-                        deadline = deadline.min(clock::now().plus(WHOLE_WITHIN));
+                        // Of a netserver the first message comes as one.
+                        let rest = if is_first { SILENT } else { WHOLE_WITHIN };
+                        let rest = rest + self.round_trip() * 4;
+                        deadline = deadline.min(clock::now().plus(rest));
                     }
                     got += count;
                     let start = bytes.get(..got).filter(|_| is_first).unwrap_or_default();

@@ -5,8 +5,8 @@ use std::time::Duration;
 use netperf_measure::clock;
 use netperf_measure::confidence::{ConfidenceInput, assess};
 use netperf_model::{
-    Agreed, Confidence, Format, Iteration, Latency, Outcome, TestPlan, ThroughputUnit, Warning,
-    figures, one_way, rate, unanswered,
+    Agreed, Confidence, Format, Iteration, Latency, Outcome, PeerProgram, TestPlan, ThroughputUnit,
+    Warning, figures, one_way, rate, unanswered,
 };
 use netperf_os::alarm;
 use netperf_program::output::{Failure, err, out};
@@ -171,7 +171,8 @@ impl TestRun<'_> {
             idle: control.is_some_and(empty::is_idle),
             answered: self.answered,
         };
-        let unknown = unknown_result(plan, &done.iterations).filter(|_| stopped);
+        let is_classic = self.run.is_classic();
+        let unknown = unknown_result(plan, &done.iterations, is_classic).filter(|_| stopped);
         let missing = empty::failure(plan, &self.hosts, &agreed, &done.iterations, around);
         // Other traffic may have ended with the test.
         let missing = missing.filter(|_| {
@@ -240,15 +241,25 @@ impl TestRun<'_> {
     }
 }
 
-/// Warning about a netserver that did not notice the end of an interrupted run in time.
-fn unknown_result(plan: &TestPlan, runs: &[Iteration]) -> Option<Warning> {
-    let last = runs.last();
-    let lacks = last.is_some_and(|run| figures::lacks_result(plan, run));
-    lacks.then(|| {
-        Warning::Imprecise(
-            "netserver's result did not come after the signal: what arrived there is unknown"
-                .to_owned(),
-        )
+/// Warning about a server that did not notice the end of an interrupted run in time.
+fn unknown_result(plan: &TestPlan, runs: &[Iteration], is_classic: bool) -> Option<Warning> {
+    let last = runs.last().filter(|run| run.remote.is_none())?;
+    let sends_results = match plan.peer {
+        None => plan.control.is_some(),
+        Some(PeerProgram::Iperf3) => true,
+        Some(PeerProgram::Iperf2) => false,
+    };
+    let unknown = if figures::lacks_result(plan, last) {
+        "what arrived there is unknown"
+    } else {
+        "what it counted is unknown"
+    };
+    // Transactions and what came are counted here, and classic runs say no more than that.
+    let is_lacking = figures::lacks_result(plan, last) || plan.flow.sends && !is_classic;
+    (sends_results && is_lacking).then(|| {
+        Warning::Imprecise(format!(
+            "the server's result did not come after the signal: {unknown}"
+        ))
     })
 }
 

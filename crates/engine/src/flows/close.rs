@@ -61,7 +61,10 @@ pub(super) fn close(sockets: &[Socket], shared: &SharedRun) -> io::Result<(Drain
                 moved = looked;
             }
         }
-        if moved.elapsed() < SILENCE {
+        let unmoved = moved
+            .elapsed()
+            .max(finish::unheard_of(sockets.iter().map(AsFd::as_fd)));
+        if unmoved < finish::impatient(SILENCE, finish::AFTER_SIGNAL) {
             continue;
         }
         // Segments of a slow link wait for seconds: the control connection tells of a loss.
@@ -73,7 +76,7 @@ pub(super) fn close(sockets: &[Socket], shared: &SharedRun) -> io::Result<(Drain
             shared.demand_signs_of_life(round_trip.unwrap_or_default());
         }
         let rest = fds().map(finish::longest_rest).max().unwrap_or_default();
-        if moved.elapsed() >= finish::longest_outage(rest, shared.has_control()) {
+        if unmoved >= finish::longest_outage(rest, shared.has_control()) {
             return Ok((Drained::Lost(lost(queued)), moved));
         }
     }

@@ -9,6 +9,9 @@ use netperf_measure::contradiction::{DatagramClaims, WayClaims};
 
 /// The reason for which the result of a stream is none.
 pub fn contradiction(result: &Iperf2StreamResult) -> Option<String> {
+    if let Some(program) = result.foreign {
+        return Some(format!("{program} answers, not iperf 2"));
+    }
     let ends = [&result.sent, &result.received].into_iter().flatten();
     let unfinished = ends.map(|one| one.end).find_map(|end| match end {
         TransferEnd::Overrun => Some("the server still sends after the time of the test"),

@@ -19,9 +19,11 @@ use netperf_model::iperf2::{Iperf2Amount, Iperf2Direction, Iperf2Plan};
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::without::set_patience;
 use netperf_os::{Domain, Protocol, Socket, Type, alarm, tcp, wait, without};
+use netperf_program::connect::connect_within;
 use netperf_program::iperf2::ShownCounts;
 use netperf_program::output::{err, system_text};
 use netperf_program::threads::spawn;
+use netperf_session::ForeignProgram;
 
 use self::backward::BackListener;
 pub use self::backward::BackStream;
@@ -128,6 +130,8 @@ pub struct Iperf2StreamResult {
     pub report: Option<ServerReport>,
     /// True if a report was awaited and none came.
     pub unreported: bool,
+    /// Another program that answered.
+    pub foreign: Option<ForeignProgram>,
     /// Version of the server, if it told.
     pub version: Option<Version>,
 }
@@ -322,7 +326,7 @@ fn open(
     let mut connected = if plan.udp {
         socket.connect(&remote.into())
     } else {
-        socket.connect_timeout(&remote.into(), CONNECT_TIME)
+        connect_within(&socket, &remote.into(), CONNECT_TIME)
     };
     for _ in 0..options.connect_retries {
         if connected.is_ok() || plan.udp || alarm::stopped_by_user() {
@@ -331,7 +335,7 @@ fn open(
         wait::sleep(RETRY_PAUSE);
         socket = prepared()?;
         before = clock::now();
-        connected = socket.connect_timeout(&remote.into(), CONNECT_TIME);
+        connected = connect_within(&socket, &remote.into(), CONNECT_TIME);
     }
     let step = if plan.udp {
         "udp connect"

@@ -11,6 +11,7 @@ use netperf_os::resolve::{Want, resolve};
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::wait::{Interest, ready};
 use netperf_os::{Domain, Protocol as SocketProtocol, Socket, Type, alarm, io as calls, without};
+use netperf_program::connect::connect_within;
 use netperf_program::iperf3::socket::{equip, labelled, limit_unacknowledged, send_all};
 use netperf_program::output::system_text;
 
@@ -21,6 +22,9 @@ const CONNECT: Duration = Duration::from_secs(60);
 /// Time after which a connect word is repeated, and number of words.
 const AGAIN: Duration = Duration::from_secs(1);
 const WORDS: u32 = 10;
+
+/// The failure of a test that the user ended before it began.
+pub(super) const STOPPED: &str = "interrupt - the client has terminated";
 
 /// Text of an error of the system.
 pub(super) fn said(error: &io::Error) -> String {
@@ -91,7 +95,7 @@ fn connected(
         socket.bind(&at.into()).map_err(unable)?;
     }
     let time = plan.connect_timeout.unwrap_or(CONNECT);
-    socket.connect_timeout(&peer.into(), time).map_err(unable)?;
+    connect_within(&socket, &peer.into(), time).map_err(unable)?;
     Ok(socket)
 }
 
@@ -103,16 +107,17 @@ pub(super) fn control(plan: &Iperf3Plan) -> Result<Socket, String> {
         .map_err(|error| unable(error.to_string()))?;
     let mut last = "no address".to_owned();
     for peer in found.addresses {
+        if alarm::stopped_by_user() {
+            return Err(STOPPED.to_owned());
+        }
         match connected(Type::STREAM, (plan, None), peer, |_| Ok(peer)) {
             Ok(socket) => {
                 let _delayed = sockopt::set(socket.as_fd(), IntOption::NoDelay, 1);
                 return Ok(socket);
             }
+            Err(_) if alarm::stopped_by_user() => return Err(STOPPED.to_owned()),
             Err(StreamFailure::Known(text)) => return Err(text),
             Err(StreamFailure::System(text)) => last = text,
-        }
-        if alarm::stopped_by_user() {
-            return Err("interrupt - the client has terminated".to_owned());
         }
     }
     Err(unable(last))
@@ -144,7 +149,13 @@ pub(super) fn stream(
         greet(&socket)?;
         return Ok(socket);
     }
-    let socket = connected(Type::STREAM, own, peer, prepare).map_err(unable)?;
+    let socket = connected(Type::STREAM, own, peer, prepare).map_err(|failure| {
+        if alarm::stopped_by_user() {
+            STOPPED.to_owned()
+        } else {
+            unable(failure)
+        }
+    })?;
     if let Some(time) = own.0.send_timeout {
         limit_unacknowledged(&socket, time)
             .map_err(|error| format!("unable to set TCP USER TIMEOUT: {}", said(&error)))?;
@@ -181,7 +192,7 @@ fn greet(socket: &Socket) -> Result<(), String> {
             }
         }
         if alarm::stopped_by_user() {
-            return Err("interrupt - the client has terminated".to_owned());
+            return Err(STOPPED.to_owned());
         }
     }
     Err(unable("the server does not answer datagrams"))

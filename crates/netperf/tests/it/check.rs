@@ -409,7 +409,7 @@ fn a_check_on_a_full_screen_has_a_row_for_each_direction_and_ends_at_a_key() {
     let all = terminal.end();
     assert!(all.contains("ended with 1"), "{all}");
     assert!(
-        all.contains("interrupted: what was measured before is kept"),
+        all.contains("interrupted: what was measured before is shown"),
         "{all}"
     );
     // The summary of the phases so far stays, the screen goes.

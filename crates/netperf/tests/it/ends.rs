@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use netperf_measure::clock;
-use netperf_testkit::{Finished, Invocation, Scratch, ours};
+use netperf_testkit::{Finished, Invocation, Netserver, Scratch, TwoHosts, ours};
 use serde_json::Value;
 
 /// Far less than the wait for a netserver that is only late.
@@ -102,15 +102,155 @@ fn programs_that_are_no_netserver_are_named() {
             "--iperf2",
         ),
     ];
+    // A check says the same.
     let running = programs.map(|(port, said, way)| {
-        let running = netperf(&format!("-H 127.0.0.1 -p {port} -l 1")).spawn();
-        (running, said, way)
+        let commands = [
+            format!("-H 127.0.0.1 -p {port} -l 1"),
+            format!("check 127.0.0.1 -p {port} --no-history"),
+        ];
+        (commands.map(|words| netperf(&words).spawn()), said, way)
     });
     for (running, said, way) in running {
+        for running in running {
+            let finished = running.finish().expect_exit(1);
+            let line = finished.stderr.lines().next().unwrap_or_default();
+            assert!(
+                line.contains(said) && line.contains(way),
+                "{}",
+                finished.account()
+            );
+        }
+    }
+}
+
+#[test]
+fn an_answer_of_a_few_zeros_is_of_another_program_and_no_iperf3() {
+    let port = says(&[0; 10]);
+    let commands = [
+        format!("-H 127.0.0.1 -p {port} -l 1"),
+        format!("check 127.0.0.1 -p {port} --no-history"),
+    ];
+    let running = commands.map(|words| netperf(&words).spawn());
+    for running in running {
         let finished = running.finish().expect_exit(1);
-        let line = finished.stderr.lines().next().unwrap_or_default();
+        let said = finished.stderr.lines().next().unwrap_or_default();
         assert!(
-            line.contains(said) && line.contains(way),
+            said.contains("only 10 bytes") && said.contains("another program is there"),
+            "{}",
+            finished.account()
+        );
+        assert!(!said.contains("iperf3"), "{}", finished.account());
+    }
+}
+
+#[test]
+fn programs_that_are_no_server_of_iperf_are_named_by_their_first_bytes() {
+    for (banner, program) in [
+        (&b"SSH-2.0-OpenSSH_9.2\r\n"[..], "an SSH server"),
+        (b"220 mail.example.org ESMTP\r\n", "another program"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "an HTTP server"),
+    ] {
+        // One that speaks first, and closes when it is not understood.
+        let port = program_that_closes(banner);
+        for (option, server) in [("--iperf3", "iperf3"), ("--iperf2", "iperf 2")] {
+            let words = format!("-H 127.0.0.1 -p {port} {option} -l 1");
+            let finished = netperf(&words).run().expect_exit(1);
+            let said = format!("{program} answers, not {server}");
+            assert!(finished.stderr.contains(&said), "{}", finished.account());
+        }
+    }
+}
+
+/// A program that says this to everybody, and closes when it has got something.
+fn program_that_closes(banner: &'static [u8]) -> u16 {
+    program(move |mut stream| {
+        let _sent = stream.write_all(banner);
+        drain_some(&stream);
+    })
+}
+
+/// Reads once.
+fn drain_some(mut stream: &TcpStream) {
+    let _got = stream.read(&mut [0; 4096]);
+}
+
+#[test]
+fn a_signal_ends_a_client_of_iperf3_at_once_before_a_mute_port() {
+    let (port, hears) = mute();
+    let running = netperf(&format!("-H 127.0.0.1 --iperf3 -p {port} -l 1")).spawn();
+    hears
+        .recv_timeout(Duration::from_secs(20))
+        .expect("a cookie");
+    let told = clock::now();
+    running.signal("INT");
+    let finished = running.finish().expect_exit(1);
+    assert!(told.elapsed() < SOON, "{}", finished.account());
+    assert!(
+        finished.stderr.contains("the client has terminated"),
+        "{}",
+        finished.account()
+    );
+}
+
+#[test]
+fn a_port_that_is_mute_or_takes_nothing_costs_a_client_of_iperf_seconds() {
+    let port = program(|stream| {
+        // Nothing is read, and nothing closed, as long as the test goes on.
+        std::thread::sleep(Duration::from_secs(60));
+        drop(stream);
+    });
+    let began = clock::now();
+    let running = ["--iperf3", "--iperf2"]
+        .map(|option| netperf(&format!("-H 127.0.0.1 -p {port} {option} -l 1")).spawn());
+    for running in running {
+        let finished = running.finish().expect_exit(1);
+        // Ten seconds, and what a loaded machine adds; it was half a minute.
+        assert!(
+            began.elapsed() < Duration::from_secs(25),
+            "{}",
+            finished.account()
+        );
+    }
+}
+
+#[test]
+fn a_signal_ends_a_run_over_a_dead_path_with_what_was_measured_netns() {
+    if !netperf_testkit::require::root() {
+        return;
+    }
+    for (words, figure) in [
+        ("-t TCP_STREAM", "throughput"),
+        ("-t TCP_STREAM --flows 2", "throughput"),
+        ("-t TCP_RR", "transactions_per_second"),
+    ] {
+        let hosts = TwoHosts::new();
+        let server = Netserver::start(&ours!(), &hosts.server());
+        let to = format!("-H {} -p {}", TwoHosts::SERVER_V4, server.port());
+        let words = format!("{to} -l 60 --json-stream -D 0.05 {words}");
+        let mut running = netperf(&words).within(&hosts.client()).spawn();
+        let interval = "\"event\":\"interim\"";
+        assert!(running.prints(interval, Duration::from_secs(20)));
+        hosts.cut();
+        let told = clock::now();
+        running.signal("INT");
+        let finished = running.finish().expect_exit(0);
+        assert!(told.elapsed() < SOON, "{}", finished.account());
+        let last = finished.stdout.lines().last().unwrap_or_default();
+        let last: Value = serde_json::from_str(last).expect("an event");
+        let document = &last["document"];
+        assert_eq!(document["complete"], false, "{}", finished.account());
+        assert!(
+            document
+                .to_string()
+                .contains("result did not come after the signal"),
+            "{}",
+            finished.account()
+        );
+        // What arrived is unknown; each transaction was complete here.
+        let measured = document["result"][figure].as_f64();
+        assert_eq!(
+            measured.is_some_and(|rate| rate > 0.0),
+            figure != "throughput",
             "{}",
             finished.account()
         );
@@ -147,6 +287,10 @@ fn a_signal_ends_each_command_before_a_mute_port() {
         let finished = running.finish();
         assert!(told.elapsed() < SOON, "{}", finished.account());
         assert!(!finished.status.success(), "{}", finished.account());
+        if command.starts_with("check") {
+            let said = "netperf check: interrupted before anything was measured\n";
+            assert_eq!(finished.stderr, said, "{}", finished.account());
+        }
     }
 }
 
@@ -249,13 +393,14 @@ fn a_failed_check_and_a_failed_comparison_have_a_document() {
         assert_eq!(document["error"]["exit_status"], 255, "{document}");
         let message = document["error"]["message"].as_str().unwrap_or_default();
         assert!(message.contains("Connection refused"), "{document}");
+        assert_eq!(document["complete"], false, "{document}");
     }
 }
 
 #[test]
 fn a_closed_pipe_ends_a_run_as_sigpipe_does() {
     let server = ours!().serve();
-    for options in ["-D 0.05", "--json-stream -D 0.05"] {
+    for options in ["-D 0.05", "--json-stream -D 0.05", "--json-stream"] {
         let command = format!(
             "{} -H 127.0.0.1 -p {} -l 600 {options} | head -1; exit ${{PIPESTATUS[0]}}",
             ours!().netperf.display(),

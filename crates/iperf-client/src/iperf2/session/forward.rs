@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use netperf_engine::iperf2::{
@@ -20,25 +20,28 @@ use netperf_iperf2::states::blocks::ReceivedBlocks;
 use netperf_iperf2::states::client::{tcp_header, udp_header};
 use netperf_iperf2::states::connection::HEADER_TIME;
 use netperf_iperf2::states::finish::{self, FinishEffect, FinishInput, FinishState};
-use netperf_measure::{clock, overtime};
+use netperf_measure::clock::{self, Moment};
+use netperf_measure::overtime;
 use netperf_model::iperf2::{Iperf2Amount, Iperf2Plan, Iperf2Rate};
-use netperf_os::Socket;
 use netperf_os::io::{half_close, is_no_progress, recv, recv_now, send};
 use netperf_os::wait::{Interest, ready};
+use netperf_os::{Socket, alarm};
 use netperf_program::iperf2::{
     FLOW_GAP, ShownCounts, acknowledged, now, read_buffer, receive_timed_stream, send_all,
     send_timed_stream,
 };
 use netperf_program::threads::{join, spawn};
+use netperf_session::ForeignProgram;
 
 use super::{
     INPUT_STEP, Iperf2Failure, Iperf2Stream, Iperf2StreamResult, failed, per_giga_second,
     receive_time, receives,
 };
 
-/// Time for the server to take what was sent and to close. The end waits behind data of other
-/// streams.
-const CLOSE_TIME: Duration = overtime::OF_OWN_DATA;
+/// Time for the server to close after it has taken what was sent.
+const CLOSE_TIME: Duration = overtime::OF_PEER;
+/// Time for the report of the server after a signal.
+const AFTER_SIGNAL: Duration = Duration::from_millis(700);
 
 /// Runs a stream to its end.
 pub(super) fn run(
@@ -71,7 +74,7 @@ fn run_connection(
     let header = tcp_header(plan, now());
     send_all(socket, &header).map_err(failed("write"))?;
     if plan.detects_peer && !plan.compatible {
-        await_answer(socket).map_err(failed("recvack"))?;
+        await_answer(socket, stop).map_err(failed("recvack"))?;
     }
     let mut result = Iperf2StreamResult::default();
     if !plan.direction.client_sends() {
@@ -93,7 +96,11 @@ fn run_connection(
         return Ok(result);
     }
     let mut sent = send()?;
-    if sent.end != TransferEnd::Closed {
+    if sent.end == TransferEnd::Closed {
+        let mut buf = [0; 64];
+        let count = recv_now(socket.as_fd(), &mut buf).unwrap_or(0);
+        result.foreign = ForeignProgram::of_answer(buf.get(..count).unwrap_or_default());
+    } else if sent.end != TransferEnd::Stalled {
         // The answer to the header, and the end of the server: it has taken everything.
         let counts = TransferCounts::default();
         let mut buf = [0; 4096];
@@ -104,18 +111,26 @@ fn run_connection(
         }
         let answer = HeaderAnswer::decode(&buf).ok();
         result.version = answer.map(|answer| answer.version);
+        // Without an answer the bytes are zeros, as those of a small number.
+        result.foreign = ForeignProgram::of_answer(&buf);
     }
     result.sent = Some(sent);
     Ok(result)
 }
 
 /// Waits for the answer to the header.
-fn await_answer(socket: &Socket) -> io::Result<()> {
+fn await_answer(socket: &Socket, stop: &AtomicBool) -> io::Result<()> {
     let mut answer = Vec::new();
     let until = clock::now().plus(HEADER_TIME);
     loop {
-        if !ready(socket.as_fd(), Interest::Read, until.left())? {
-            return Err(io::ErrorKind::TimedOut.into());
+        if stop.load(Ordering::Relaxed) {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        if !ready(socket.as_fd(), Interest::Read, until.left().min(PATIENCE))? {
+            if until.left().is_zero() {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            continue;
         }
         let mut buf = [0; 64];
         let count = recv_now(socket.as_fd(), &mut buf)?;
@@ -405,7 +420,14 @@ fn finish(stream: &Iperf2Stream, last: i64, awaits: bool, length: usize) -> Fini
     let mut datagram = vec![0; length.max(STAMP)];
     fill_digits(&mut datagram, 0);
     let (mut state, mut effects) = finish::start(last, awaits);
+    let mut by = None;
     while !effects.is_empty() {
+        if alarm::stopped_by_user() {
+            let by: &mut Moment = by.get_or_insert_with(|| clock::now().plus(AFTER_SIGNAL));
+            if by.left().is_zero() {
+                break;
+            }
+        }
         let mut answer = None;
         for effect in effects {
             match effect {

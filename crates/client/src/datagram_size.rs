@@ -2,7 +2,7 @@
 //! datagrams travel in fragments.
 
 use netperf_cli::RunCommand;
-use netperf_model::{Agreed, Family, Format, Hosts, TestPlan, Warning};
+use netperf_model::{Agreed, Family, Format, Hosts, TestPlan, TransportId, Warning};
 use netperf_os::net::path_mtu;
 use netperf_transport::socket::wildcard;
 
@@ -56,6 +56,9 @@ pub(super) fn fit(run: &mut RunCommand, hosts: &Hosts) {
 
 /// The warning about datagrams that travel in fragments.
 pub(super) fn fragments(plan: &TestPlan, hosts: &Hosts, agreed: &Agreed) -> Option<Warning> {
+    if let Some(size) = longest_message(plan) {
+        return of_size(size, "request or response", "-r", hosts);
+    }
     if !plan.sends_datagrams_in_bulk() {
         return None;
     }
@@ -67,13 +70,27 @@ pub(super) fn fragments(plan: &TestPlan, hosts: &Hosts, agreed: &Agreed) -> Opti
             .filter(|_| plan.flow.receives),
     ];
     let size = sizes.into_iter().flatten().max()?;
+    of_size(size, "datagram", "--send-size", hosts)
+}
+
+/// Size of the longer message of transactions whose messages are datagrams of UDP.
+fn longest_message(plan: &TestPlan) -> Option<u32> {
+    let is_udp = matches!(plan.transport, TransportId::Udp | TransportId::UdpLite);
+    let messages = [plan.request, plan.response].into_iter().flatten();
+    messages
+        .max()
+        .filter(|_| is_udp && plan.flow.counts_transactions())
+}
+
+/// The warning about messages of a size, and the option that sets it.
+fn of_size(size: u32, message: &str, option: &str, hosts: &Hosts) -> Option<Warning> {
     let mtu = mtu_of_path(hosts)?;
     let fragments = fragments_of(size, mtu, hosts.remote.family());
     (fragments > 1).then(|| {
         let fits = largest_unfragmented(mtu, hosts);
         Warning::Fragments(format!(
-            "each datagram of {size} bytes travels in {fragments} fragments, and is lost if one of \
-             them is: {fits} bytes fit the path's MTU of {mtu} (--send-size {fits})"
+            "each {message} of {size} bytes travels in {fragments} fragments, and is lost if one of \
+             them is: {fits} bytes fit the path's MTU of {mtu} ({option} {fits})"
         ))
     })
 }

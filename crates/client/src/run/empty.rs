@@ -87,7 +87,8 @@ pub(super) fn failure(
     let cause = cause(plan, hosts, agreed, runs, around)?;
     let is_dropped = || matches!(of_all(plan, runs, around), Some(EmptyCause::Sends(_)));
     let is_late = || runs.iter().any(|run| comes_late(plan, run));
-    let is_elsewhere = || elsewhere::explanation(plan).is_some() || plan.remote.one_port;
+    let is_elsewhere =
+        || elsewhere::explanation(plan).is_some() || plan.remote.one_port || lacks_a_message(plan);
     let is_closed = blocked::closed_meanwhile(around.answered, 0, "").is_some();
     if is_closed || had_connection(plan, runs) || is_dropped() || is_late() || is_elsewhere() {
         return Some(cause);
@@ -148,7 +149,7 @@ pub(super) fn cause(
     if let Some(why) = elsewhere::explanation(plan) {
         return Some(format!("{what}: {why}"));
     }
-    if [plan.request, plan.response].contains(&Some(0)) && plan.flow.counts_transactions() {
+    if lacks_a_message(plan) {
         return Some(format!(
             "{what}: a message of 0 bytes is never sent: give -r at least 1 byte each way"
         ));
@@ -194,6 +195,12 @@ pub(super) fn cause(
         fragments.unwrap_or_default(),
         short.unwrap_or_default()
     ))
+}
+
+/// Returns true if one message of each transaction is never sent, because it has no bytes.
+fn lacks_a_message(plan: &TestPlan) -> bool {
+    let is_empty = [plan.request, plan.response].contains(&Some(0));
+    is_empty && plan.flow.counts_transactions()
 }
 
 /// Why netperf has sent nothing, if every send failed.

@@ -85,6 +85,22 @@ fn fragments_of_datagrams_have_a_warning_with_their_number() {
     let said = "netperf: each datagram of 8000 bytes travels in 6 fragments, and is lost if one \
                 of them is: 1472 bytes fit the path's MTU of 1500 (--send-size 1472)\n";
     assert!(finished.stderr.contains(said), "{}", finished.account());
+    // Requests and responses, each way.
+    for sizes in ["9000", "9000,100", "100,9000"] {
+        let words = format!("--time 100ms -t UDP_RR --rate 50 -- -r {sizes}");
+        let finished = path.run(&format!("--human {words}"));
+        let said = "each request or response of 9000 bytes travels in 7 fragments";
+        let shown = finished
+            .stdout
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
+        assert!(shown.contains(said), "{}", finished.account());
+        let document = path.json(&format!("--json {words}"));
+        assert!(codes(&document).contains(&"fragments"), "{document}");
+    }
+    let document = path.json("--json --time 100ms -t UDP_RR --rate 50 -- -r 1400");
+    assert!(!codes(&document).contains(&"fragments"), "{document}");
 }
 
 #[test]

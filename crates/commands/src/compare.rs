@@ -76,7 +76,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     for line in &warnings.lines {
         err(&format!("netperf compare: {line}\n"));
     }
-    show(&sets, args, design, &warnings.lines).map_err(failure)
+    show(&sets, args, design, (&warnings.lines, true)).map_err(failure)
 }
 
 /// Warnings of the runs about settings that are not in force, each once, with the first file.
@@ -98,17 +98,18 @@ impl FileWarnings {
 }
 
 /// Compares the first set with the others, and prints the result in the form that was asked for.
-/// `warnings` of the runs are part of JSON.
+/// `warnings` of the runs are part of JSON, and whether all runs that were wanted are compared.
 pub(super) fn show(
     sets: &[Set],
     args: &CompareArgs,
     design: Design,
-    warnings: &[String],
+    (warnings, complete): (&[String], bool),
 ) -> Result<ExitCode, Incomparable> {
     let found = Comparisons::with_first(sets, wish(args, design))?;
     if args.json {
         let mut json = found.json();
         if let Some(object) = json.as_object_mut() {
+            object.insert("complete".to_owned(), complete.into());
             object.insert("warnings".to_owned(), warnings.into());
         }
         out(&format!("{json:#}\n"));

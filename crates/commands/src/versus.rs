@@ -50,6 +50,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
             let message = failure.stderr.trim_end();
             let document = json!({
                 "schema": compare::SCHEMA,
+                "complete": false,
                 "error": {"message": message, "exit_status": failure.exit},
             });
             out(&format!("{document:#}\n"));
@@ -69,7 +70,10 @@ fn compared(args: &CompareArgs) -> Result<ExitCode, Failure> {
         err(&format!("netperf run: {line}\n"));
     }
     let (sets, warnings) = pairs(args, &sides, &runs)?;
-    compare::show(&sets, args, Design::Paired, &warnings).map_err(|error| failure(INVALID, error))
+    let wanted = args.pairs.unwrap_or(PAIRS) as usize;
+    let is_complete = sets.iter().all(|set| set.runs.len() == wanted);
+    compare::show(&sets, args, Design::Paired, (&warnings, is_complete))
+        .map_err(|error| failure(INVALID, error))
 }
 
 /// The line about fewer pairs than a verdict needs.
@@ -266,10 +270,9 @@ fn pairs(
             } else {
                 ""
             };
-            err(&format!(
-                "{line}netperf run: interrupted after {} of {wanted} pairs\n",
-                pair - 1
-            ));
+            let why = format!("interrupted after {} of {wanted} pairs", pair - 1);
+            err(&format!("{line}netperf run: {why}\n"));
+            warnings.push(why);
             break;
         };
         for ((set, side), (run, stderr)) in sets.iter_mut().zip(sides).zip(round) {

@@ -16,8 +16,8 @@ pub enum HistoryError {
     Folder(String),
     /// The file is damaged, with the reason.
     #[error(
-        "{place} is damaged ({why}): `netperf history check` names the damage, `sqlite3 {place} .recover` \
-         saves what is left, and another file can be given to --db"
+        "{place} is damaged ({why}): `sqlite3 {place} .recover` saves what is left, and another file \
+         can be given to --db"
     )]
     Damaged {
         /// The file.

@@ -230,9 +230,19 @@ fn trouble(path: &Path, error: &rusqlite::Error) -> HistoryError {
     }
     let why = netperf_web::escape::line(&error.to_string());
     if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) {
+        let why = damage(path).unwrap_or(why);
         return HistoryError::Damaged { place, why };
     }
     HistoryError::Store { place, why }
+}
+
+/// The first damage that SQLite finds in a file; `None` if it cannot look.
+fn damage(path: &Path) -> Option<String> {
+    let connection = for_reading(path).ok()?;
+    let first = "PRAGMA integrity_check(1)";
+    let found: String = connection.query_row(first, [], |row| row.get(0)).ok()?;
+    let line = found.lines().find(|line| !line.starts_with("***"))?;
+    (line != "ok").then(|| netperf_web::escape::line(line))
 }
 
 fn shown(path: &Path) -> String {

@@ -111,12 +111,14 @@ fn measure(args: &mut Args, test: TestId) {
         global.cpu.wanted = true;
         global.remote_cpu.wanted |= !global.no_control;
     }
-    let every = match (global.human, global.json) {
-        (HumanArg::Yes, _) => Some(interval(global.length)),
-        (_, Some(JsonArg::Stream)) => None,
-        _ => Some(SECOND),
+    let every = if global.human == HumanArg::Yes {
+        interval(global.length)
+    } else {
+        SECOND
     };
-    global.interim = global.interim.or(every);
+    global.interim = global.interim.or(Some(every));
+    // Its events are the document while it grows.
+    global.prints_interim |= global.json == Some(JsonArg::Stream);
 }
 
 /// Returns true if the output is a summary for a person or JSON, once that is settled.

@@ -476,6 +476,36 @@ fn an_interrupted_pair_is_not_gone_on_with() {
 }
 
 #[test]
+fn a_comparison_that_a_signal_ended_is_not_complete() {
+    let scratch = Scratch::new();
+    let server = ours!().serve();
+    let side = format!("-H 127.0.0.1 -p {} -t TCP_RR --count 5", server.port());
+    let words = format!("run --json --pairs 5 --keep runs -- {side} --vs {side} -- -r 2");
+    let whole = netperf(&scratch, &words.split(' ').collect::<Vec<_>>());
+    let document: Value = serde_json::from_str(&whole.stdout).expect("a document");
+    assert_eq!(document["complete"], true, "{}", whole.account());
+    let words = words
+        .replace("--pairs 5", "--pairs 2000")
+        .replace("runs", "more");
+    let running = Invocation::new(&ours!().netperf)
+        .args(words.split(' '))
+        .folder(scratch.path())
+        .spawn();
+    // Results of the fifth pair are written once the fourth is whole.
+    let fifth = scratch.path().join("more/b-005.json");
+    assert!(netperf_testkit::eventually(Duration::from_secs(60), || {
+        fifth.exists()
+    }));
+    running.signal("INT");
+    let finished = running.finish();
+    let document: Value =
+        serde_json::from_str(&finished.stdout).unwrap_or_else(|_| panic!("{}", finished.account()));
+    assert_eq!(document["complete"], false, "{}", finished.account());
+    let warnings = document["warnings"].to_string();
+    assert!(warnings.contains("of 2000 pairs"), "{}", finished.account());
+}
+
+#[test]
 fn a_rate_that_fell_to_nothing_is_worse_and_a_name_stays_in_its_cell() {
     let scratch = Scratch::new();
     results(&scratch, "a|b", &around(1000.0));

@@ -97,6 +97,27 @@ fn results_are_added_listed_shown_and_forgotten() {
 }
 
 #[test]
+fn the_damage_of_a_file_is_named_with_a_way_out() {
+    let scratch = Scratch::new();
+    forty(&scratch);
+    done(&scratch, &["add", "runs"]);
+    let path = file(&scratch);
+    let mut bytes = std::fs::read(&path).expect("a file");
+    // All pages but the first, which names the tables.
+    bytes.iter_mut().skip(4096).for_each(|byte| *byte = 0xa5);
+    std::fs::write(&path, bytes).expect("written");
+    for command in ["check", "list"] {
+        let finished = history(&scratch, &[command]).run();
+        let said = &finished.stderr;
+        assert!(!finished.status.success(), "{}", finished.account());
+        assert!(said.contains("page"), "{}", finished.account());
+        assert!(said.contains(".recover"), "{}", finished.account());
+        assert!(!said.contains("history check`"), "{}", finished.account());
+        assert_eq!(said.lines().count(), 1, "{}", finished.account());
+    }
+}
+
+#[test]
 fn documents_for_programs_say_the_same() {
     let scratch = Scratch::new();
     forty(&scratch);

@@ -76,7 +76,7 @@ const fn is_a_word(kind: ValueKind) -> bool {
 
 /// True for a time with units, such as `1m`.
 fn is_time_in_units(text: &str) -> bool {
-    !text.starts_with('-') && length(text).is_some() && text.contains(char::is_alphabetic)
+    !text.starts_with('-') && length(text).is_some() && text.ends_with(char::is_alphabetic)
 }
 
 /// True for the length of a test without a number, with which netperf 2.7 never ends.
@@ -116,10 +116,13 @@ fn effect(kind: ValueKind, text: &str) -> Option<String> {
         // The numbers of -i are raised to 3 and lowered to 30.
         ValueKind::Within(0, _) => unless(kind.read(text).is_some(), "not set"),
         ValueKind::Switch => match int(text) {
-            0 => unless(begins_with_number(text), "read as 0"),
-            number => unless(number == 1, "read as 1"),
+            number @ (0 | 1) => {
+                let kept = begins_with_number(text) && is_whole_int(text);
+                unless(kept, &format!("read as {number}"))
+            }
+            _ => Some("read as 1".to_owned()),
         },
-        ValueKind::Count | ValueKind::PacingRate => {
+        ValueKind::Count | ValueKind::PacingBytes => {
             let digits = text.trim_end_matches(|letter| "KMGkmg".contains(letter));
             let shortened = digits.len() < text.len() && digits.parse::<u32>().is_ok();
             let kept = begins_with_number(text) && !shortened && !is_cut(text);
@@ -128,8 +131,11 @@ fn effect(kind: ValueKind, text: &str) -> Option<String> {
         }
         ValueKind::CpusOfEnds => {
             let mut ends = text.split([',', ':']).filter(|end| !end.is_empty());
-            unless(ends.all(begins_with_number), "read as 0")
+            let kept = |end: &&str| begins_with_number(end) && is_whole_int(end);
+            let garbled = ends.find(|end| !kept(end));
+            garbled.filter(|_| kind.read(text).is_none()).map(read_as)
         }
+        ValueKind::Confidence => confidence_effect(text),
         ValueKind::Within(_, most) if c_number(text).is_some_and(|number| number > most) => {
             Some(format!("read as {most}"))
         }
@@ -171,6 +177,20 @@ fn effect(kind: ValueKind, text: &str) -> Option<String> {
     }
 }
 
+/// The effect of a level and a width of which a part is not read.
+fn confidence_effect(text: &str) -> Option<String> {
+    let without_sign = |part: &str| part.strip_suffix('%').unwrap_or(part).to_owned();
+    let (level, width) = text.split_once(',').unwrap_or((text, ""));
+    let (level, width) = (without_sign(level), without_sign(width));
+    let is_cut = begins_with_number(&level) && !is_whole_int(&level)
+        || begins_with_number(&width) && !is_whole_time(&width);
+    is_cut.then(|| match (level.is_empty(), width.is_empty()) {
+        (_, true) => read_as(&level),
+        (true, false) => format!("read as {}", seconds(&width)),
+        (false, false) => format!("{} and {}", read_as(&level), seconds(&width)),
+    })
+}
+
 /// The effect of an empty value of a kind that has numbers.
 fn empty_effect(kind: ValueKind) -> Option<String> {
     let numbers = if let ValueKind::Pair(first, _) = kind {
@@ -190,7 +210,7 @@ fn empty_effect(kind: ValueKind) -> Option<String> {
             | ValueKind::Tick
             | ValueKind::Number
             | ValueKind::Count
-            | ValueKind::PacingRate
+            | ValueKind::PacingBytes
             | ValueKind::Switch
             | ValueKind::Within(..)
     );
@@ -240,6 +260,11 @@ fn is_whole(text: &str, read: i64, meant: Option<i32>) -> bool {
             HARMLESS.contains(&unit)
         }
     }
+}
+
+/// The same of a plain integer.
+fn is_whole_int(text: &str) -> bool {
+    is_whole(text, int(text).into(), kind::size(text))
 }
 
 /// Returns true if a letter reads all of a time in seconds.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use netperf_model::Family;
 use netperf_model::dscp::{self, CODE_POINTS, SERVICES, value};
-use netperf_model::units::SIZE_LETTERS;
+use netperf_model::units::{SIZE_LETTERS, without_exponent};
 
 pub use crate::args::TestDirection;
 use crate::args::{RateArg, RateCounts};
@@ -75,6 +75,7 @@ pub fn rate(text: &str) -> Option<RateArg> {
         (None, None) => (text, RateCounts::Default),
     };
     let (digits, power) = power_of_ten(number);
+    let digits = without_exponent(digits)?;
     let plain = digits
         .bytes()
         .all(|byte| byte.is_ascii_digit() || byte == b'.');

@@ -15,6 +15,7 @@ use netperf_model::catalog::tests::TESTS;
 use netperf_model::catalog::transports::TRANSPORTS;
 use netperf_model::dscp::{CODE_POINTS, LATER_CODE_POINTS, SERVICES};
 use netperf_model::many::{Placement, cpu_list};
+use netperf_model::units::without_exponent;
 use netperf_model::{
     BadNetwork, BudgetArg, DataPeers, GuardedFeatures, InterfaceName, Limit, Network, PortRange,
     Startups, TransportSet,
@@ -131,6 +132,8 @@ pub enum ValueKind {
     BitRate,
     /// Bits per second of the kernel's pacing, which counts bytes.
     PacingRate,
+    /// The same in bytes per second, as the letter takes it.
+    PacingBytes,
     /// Two with a comma between, either of which may be left out; one alone is
     /// both or the first, as the option has it.
     Pair(&'static Self, &'static Self),
@@ -139,7 +142,8 @@ pub enum ValueKind {
 /// A percentage as a share: 0.01 of 1%.
 pub fn percent(text: &str) -> Option<f64> {
     let digits = text.strip_suffix('%').unwrap_or(text);
-    let percent: f64 = digits.parse().ok().filter(|_| is_decimal(digits))?;
+    let digits = without_exponent(digits).filter(|digits| is_decimal(digits))?;
+    let percent: f64 = digits.parse().ok()?;
     (0.0..=100.0).contains(&percent).then_some(percent / 100.0)
 }
 
@@ -189,8 +193,8 @@ impl ValueKind {
                 .filter(|seconds| is_period(seconds))
                 .map(Cow::Owned),
             Self::WholeSeconds => whole_seconds(text).map(|seconds| spelled(text, seconds)),
-            Self::Tick => as_it_is(is_tick(text)),
-            Self::Number => as_it_is(is_decimal(text)),
+            Self::Tick => tick(text).map(Cow::Owned),
+            Self::Number => without_exponent(text).filter(|number| is_decimal(number)),
             Self::Integer => integer(text).map(|value| spelled(text, value)),
             Self::Count => count(text).map(|value| spelled(text, value)),
             Self::Within(from, to) => {
@@ -239,6 +243,7 @@ impl ValueKind {
             Self::Transports => as_it_is(text.parse::<TransportSet>().is_ok()),
             Self::BitRate => as_it_is(bit_rate(text).is_some()),
             Self::PacingRate => pacing_rate(text).map(Cow::Owned),
+            Self::PacingBytes => Self::Count.read(text),
             Self::Pair(first, second) => pair((first, second), text),
         }
     }
@@ -299,6 +304,10 @@ impl ValueKind {
             }
             Self::BitRate => "a rate in bits per second such as 100M or 2.5G",
             Self::PacingRate => "a rate in bits per second such as 100M or 2.5G, at most 17.1G",
+            Self::PacingBytes => {
+                "a number of bytes per second such as 12500000; --pacing-rate takes bits per \
+                 second such as 100M"
+            }
             Self::CpusOfEnds => {
                 "the CPUs of client and server such as 0,1, lists with a colon between them such as \
                  0-3:4-7, or spread, pack, near-irq or node:0"
@@ -502,10 +511,13 @@ fn is_period(seconds: &str) -> bool {
     matches!(period, Some(Ok(period)) if period.is_zero() || possible.contains(&period))
 }
 
-fn is_tick(text: &str) -> bool {
+/// A pacing interval with its number in digits.
+fn tick(text: &str) -> Option<String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = text.get(digits.len()..).unwrap_or_default();
-    matches!(unit, "" | "m" | "ms" | "u" | "us" | "s") && number(digits).is_some()
+    let is_unit = matches!(unit, "" | "m" | "ms" | "u" | "us" | "s");
+    let number = count(digits).filter(|_| is_unit)?;
+    Some(format!("{number}{unit}"))
 }
 
 /// A value of `--time`: a time, 0 for no end, or an amount with a minus in front.

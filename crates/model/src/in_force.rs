@@ -74,7 +74,7 @@ static CHECKS: &[SettingCheck] = &[
     },
     SettingCheck {
         options: [&["tos", "dscp"], &["tos", "dscp"]],
-        name: "type of service",
+        name: "type-of-service byte",
         asked: |plan| plan.tos.map(i64::from),
         got: |setup| Some(i64::from(setup.tos)),
         holds: same,
@@ -489,7 +489,7 @@ mod tests {
         assert_eq!(
             found(asked, setup),
             [
-                "type of service at netserver: 184 is not in force",
+                "type-of-service byte at netserver: 184 is not in force",
                 "--mark at netserver: asked for 7, in force is 0"
             ]
         );

@@ -1,5 +1,6 @@
 //! Units: those of throughput that global `-f` can ask for (output.md, units), and letters of sizes.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 /// Letters of sizes, and their factors.
@@ -17,6 +18,39 @@ pub const SIZE_LETTERS: [(&str, u32); 6] = [
 pub fn whole_seconds(time: Duration) -> Duration {
     let begun = u64::from(time.subsec_nanos() > 0);
     Duration::from_secs(time.as_secs().saturating_add(begun))
+}
+
+/// A number with its exponent carried out: `1500` of `1.5e3`, `0.5` of `5e-1`; the text itself
+/// without an exponent, and `None` for one that is no power of ten from -12 to 12.
+#[must_use]
+pub fn without_exponent(text: &str) -> Option<Cow<'_, str>> {
+    const MOST: usize = 12;
+    let Some((mantissa, exponent)) = text.split_once(['e', 'E']) else {
+        return Some(Cow::Borrowed(text));
+    };
+    let (is_negative, power) = match exponent.strip_prefix('-') {
+        Some(power) => (true, power),
+        None => (false, exponent.strip_prefix('+').unwrap_or(exponent)),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let digits = format!("{whole}{fraction}");
+    if digits.is_empty() || power.is_empty() || ![&*digits, power].into_iter().all(is_digits) {
+        return None;
+    }
+    let power = power.parse().ok().filter(|power| *power <= MOST)?;
+    let zeros = "0".repeat(power);
+    let (padded, point) = if is_negative {
+        (format!("{zeros}{digits}"), whole.len())
+    } else {
+        (format!("{digits}{zeros}"), whole.len() + power)
+    };
+    let (whole, fraction) = padded.split_at_checked(point)?;
+    Some(Cow::Owned(match (whole, fraction.trim_end_matches('0')) {
+        ("", fraction) => format!("0.{fraction}0"),
+        (whole, "") => whole.to_owned(),
+        (whole, fraction) => format!("{whole}.{fraction}"),
+    }))
 }
 
 /// The part of a size before its letter, and the factor of the letter; 1 if there is none.

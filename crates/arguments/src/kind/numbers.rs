@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use netperf_model::units::without_size_letter;
+use netperf_model::units::{without_exponent, without_size_letter};
 
 /// Returns true for a text without a letter: an empty one, and blanks and commas alone.
 pub fn is_empty_list(text: &str) -> bool {
@@ -35,20 +35,11 @@ pub(super) fn spelled(text: &str, value: i64) -> Cow<'_, str> {
 /// A number of digits, perhaps with a fraction and an exponent as in `1.5e3`, times a factor; `None`
 /// unless it is whole and fits into the 32 bits that everything is kept in.
 fn times(text: &str, factor: u32) -> Option<i64> {
-    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) => (mantissa, exponent.strip_prefix('+').unwrap_or(exponent)),
-        None => (text, "0"),
-    };
-    let power: u32 = exponent.parse().ok().filter(|power| *power <= 12)?;
-    if !is_decimal(mantissa) || exponent.starts_with('+') {
-        return None;
-    }
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let number = without_exponent(text).filter(|number| is_decimal(number))?;
+    let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
     let digits: i128 = format!("{whole}{fraction}").parse().ok()?;
     let scale = 10_i128.checked_pow(u32::try_from(fraction.len()).ok()?)?;
-    let value = digits
-        .checked_mul(10_i128.checked_pow(power)?)?
-        .checked_mul(factor.into())?;
+    let value = digits.checked_mul(factor.into())?;
     let value = i64::try_from(value / scale)
         .ok()
         .filter(|_| value % scale == 0)?;
@@ -102,24 +93,45 @@ pub(super) fn is_decimal(text: &str) -> bool {
 pub fn duration(text: &str) -> Option<Duration> {
     let mut rest = text;
     let mut total = Duration::ZERO;
-    if is_decimal(text) {
-        return Duration::try_from_secs_f64(text.parse().ok()?)
+    if let Some(number) = without_exponent(text).filter(|number| is_decimal(number)) {
+        return Duration::try_from_secs_f64(number.parse().ok()?)
             .ok()
             .filter(fits);
     }
     while !rest.is_empty() {
-        let unit = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+        let unit = number_length(rest);
         let (number, behind) = rest.split_at_checked(unit)?;
         let end = behind
             .find(|c: char| c.is_ascii_digit())
             .unwrap_or(behind.len());
         let (unit, behind) = behind.split_at_checked(end)?;
-        let seconds: f64 = number.parse().ok().filter(|_| is_decimal(number))?;
+        let number = without_exponent(number).filter(|number| is_decimal(number))?;
+        let seconds: f64 = number.parse().ok()?;
         let part = Duration::try_from_secs_f64(seconds * unit_in_seconds(unit)?).ok()?;
         total = total.checked_add(part)?;
         rest = behind;
     }
     Some(total).filter(|total| !text.is_empty() && fits(total))
+}
+
+/// Length of the number that a text begins with, with its exponent.
+fn number_length(text: &str) -> usize {
+    let digits = |from: usize, also: &str| {
+        let rest = text.get(from..).unwrap_or_default();
+        let is_part = |c: char| c.is_ascii_digit() || also.contains(c);
+        rest.find(|c| !is_part(c)).unwrap_or(rest.len())
+    };
+    let mantissa = digits(0, ".");
+    let behind = text.get(mantissa..).unwrap_or_default();
+    let Some(exponent) = behind.strip_prefix(['e', 'E']) else {
+        return mantissa;
+    };
+    let power = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+    let begin = text.len() - power.len();
+    match digits(begin, "") {
+        0 => mantissa,
+        power => begin + power,
+    }
 }
 
 /// The control messages have 31 bits for seconds.

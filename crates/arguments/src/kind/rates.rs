@@ -1,12 +1,15 @@
 //! Rates in bits and bytes per second.
 
+use netperf_model::units::without_exponent;
+
 use crate::grammar;
 
 /// Bits per second, at least one: digits, perhaps a fraction, K, M or G for powers of ten, and
 /// perhaps the unit.
 pub fn bit_rate(text: &str) -> Option<u64> {
     let (number, power) = grammar::power_of_ten(grammar::without_bits(text).unwrap_or(text));
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let number = without_exponent(number)?;
+    let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     if whole.is_empty() || !digits(whole) || !digits(fraction) || fraction.len() > power as usize {
         return None;

@@ -101,7 +101,7 @@ pub(super) const DSCP: Opt = Opt::lettered('Y', "dscp", Group::Sockets)
             set_both_ends(&mut a.tos, text, service);
         },
     ))
-    .help("differentiated services code point of packets: ef, cs1, af11, or 0 to 63")
+    .help("differentiated services code point of packets: ef, cs1, af11, or 0 to 63 (-Y: the whole byte)")
     .more(
         "Names: af11 to af43, cs0 to cs7, ef, le, va. One value is for client and server. A number \
          after the letter is the whole type-of-service byte, as in netperf 2.7, and four times the \

@@ -102,10 +102,13 @@ pub(crate) static TABLE: &[OptionSpec<TestArgs>] = &[
         .more("One name is for client and server; at most 15 characters are used."),
     Opt::lettered('q', "pacing-rate", Group::Pacing)
         .takes("rate", ValueKind::PacingRate)
-        .letter_takes(ValueKind::PacingRate)
+        .letter_takes(ValueKind::PacingBytes)
         .set(|a, text| a.pacing_rate = Some(int(text)))
-        .help("let the kernel pace the sockets at this rate, in bits per second")
-        .more("For instance 50M or 2.5G (powers of ten). The letter takes bytes per second, as in netperf 2.7."),
+        .help("let the kernel pace the sockets: bits per second (-q: bytes per second)")
+        .more(
+            "For instance 50M or 2.5G (powers of ten). The letter takes a whole number of bytes per \
+             second without a unit, as in netperf 2.7: -q 12500000 is --pacing-rate 100M.",
+        ),
     Opt::lettered('F', "fast-open", Group::Sockets)
         .flag(|a| a.fast_open = true)
         .help("TCP fast open")

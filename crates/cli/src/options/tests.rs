@@ -207,7 +207,7 @@ fn values(kind: ValueKind) -> BoxedStrategy<String> {
         ValueKind::Tick => pattern("[0-9]{1,5}(m|ms|u|us|s)?").boxed(),
         ValueKind::Number => pattern("[0-9]{1,5}(\\.[0-9]{1,3})?").boxed(),
         ValueKind::Integer => pattern("-?[0-9]{1,5}").boxed(),
-        ValueKind::Count => pattern("(0|[1-9][0-9]{0,4})").boxed(),
+        ValueKind::Count | ValueKind::PacingBytes => pattern("(0|[1-9][0-9]{0,4})").boxed(),
         ValueKind::Within(from, to) => (from..=to).prop_map(|value| value.to_string()).boxed(),
         ValueKind::Size => pattern("(0|[1-9][0-9]{0,2})[KMkm]?").boxed(),
         ValueKind::SizeOrDefault => pattern("((0|[1-9][0-9]{0,2})[KMkm]?|-1)").boxed(),

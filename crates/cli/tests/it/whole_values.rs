@@ -58,8 +58,17 @@ fn numbers_are_read_whole() {
         ("--send-size 64k", "64000"),
         ("--count 2.5e3", "2500"),
         ("--burst 1e3", "1000"),
+        ("-t TCP_RR --rate 1e3", "1000"),
+        ("--rate 1.5e6", "1500000"),
+        ("--rate 1e3k", "1000000"),
+        ("--pacing-rate 1e9", "1000000000"),
+        ("--remote-pacing-rate 1e9", "1000000000"),
+        ("--time 5e-1", "0.5"),
+        ("--time 1e3ms", "1"),
+        ("--interim 5e-1", "0.5"),
+        ("--until 1e-1%", "0.1%"),
     ] {
-        let (name, _) = option.split_once(' ').expect("a value");
+        let (name, _) = option.rsplit_once(' ').expect("a value");
         let (typed, plain) = (run(option).plan, run(&format!("{name} {digits}")).plan);
         assert_eq!(typed, plain, "{option}");
     }
@@ -75,6 +84,10 @@ fn numbers_are_read_whole() {
         "--count 1,000",
         "--time 1x",
         "--burst 10x",
+        "--rate 1e",
+        "--rate e3",
+        "--time 1e99",
+        "--time 1e+-1",
         "--interim 1,5x",
     ] {
         assert_eq!(error(option).exit(), 2, "{option}");
@@ -88,6 +101,13 @@ fn numbers_are_read_whole() {
         ("-D 500ms", "read as 500"),
         ("-- -b 1e3", "read as 1"),
         ("-s 1h", "read as 1"),
+        ("-P 0x", "read as 0"),
+        ("-P 1x", "read as 1"),
+        ("-T 0x", "read as 0"),
+        ("-T 0,1x", "read as 1"),
+        ("-I 99x,5", "read as 99 and 5"),
+        ("-I 95,5x", "read as 95 and 5"),
+        ("-- -q 1M", "read as 1"),
     ] {
         let garbled = run(options).garbled;
         assert!(
@@ -97,6 +117,28 @@ fn numbers_are_read_whole() {
             "{options}: {garbled:?}"
         );
     }
+    // What published scripts give, and what the letters read whole.
+    for options in [
+        "-P 0",
+        "-P 1",
+        "-T 0,1",
+        "-T ,1",
+        "-T 0",
+        "-I 99,5",
+        "-I 95,2.5",
+        "-I 99",
+        "-I 99,5%",
+        "-T 0-3:4-7",
+        "-- -q 12500000",
+    ] {
+        assert!(run(options).garbled.is_empty(), "{options}");
+    }
+    let garbled = run("-- -q 1M").garbled.concat();
+    assert!(
+        garbled.contains("bytes per second such as 12500000")
+            && garbled.contains("--pacing-rate takes bits per second"),
+        "{garbled}"
+    );
     for (options, said) in [
         ("-l 1h", "-l 1h is read as 1 second,"),
         ("-l 1m", "-l 1m is read as 1000000 seconds,"),
@@ -114,13 +156,21 @@ fn numbers_are_read_whole() {
 #[test]
 fn words_of_a_service_manager_start_no_netserver() {
     let netserver = |words: &[&str]| netperf_cli::netserver(&argv(words), &|_| Ok(String::new()));
-    for word in ["start", "stop", "status", "restart", "Reload", "help"] {
+    for word in [
+        "start", "stop", "status", "restart", "Reload", "help", "shutdown", "run", "daemon",
+        "enable", "disable", "install", "version", "quit",
+    ] {
         let command = netserver(&["netserver", word]).command;
         let Err(error @ CliError::Order { .. }) = command else {
             panic!("{word}: {command:?}");
         };
         assert_eq!(error.exit(), 2, "{word}");
     }
+    assert!(
+        netserver(&["netserver", "--max-memory", "1e9"])
+            .command
+            .is_ok()
+    );
     let other = netserver(&["netserver", "somewhere"]);
     assert!(matches!(other.command, Ok(ServerCommand::Serve(_))));
     assert_eq!(other.notices.len(), 1);

@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
+use crate::units::without_exponent;
+
 /// A limit of each session, or of each source, and one of all together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
@@ -63,6 +65,7 @@ fn number(text: &str) -> Option<u64> {
         (at, 'g' | 'G') => (text.get(..at)?, 30),
         _ => (text, 0),
     };
+    let digits = without_exponent(digits)?;
     let all_digits = digits.bytes().all(|byte| byte.is_ascii_digit());
     let number: u64 = digits.parse().ok().filter(|_| all_digits)?;
     number.checked_mul(1 << power)

@@ -92,7 +92,7 @@ const ROWS: &[Row] = &[
     ),
     row(
         "tos",
-        "of service",
+        "of-service",
         &["/local /remote", "type_of_service"],
         &[
             "-Y ef",

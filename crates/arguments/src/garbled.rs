@@ -84,6 +84,22 @@ pub fn is_no_length(kind: ValueKind, text: &str) -> bool {
     kind == ValueKind::Length && length(text).is_none() && !begins_with_number(text)
 }
 
+/// The effect of CPUs of which one is not read as it was meant.
+fn cpus_effect(kind: ValueKind, text: &str) -> Option<String> {
+    let mut ends = text.split([',', ':']).filter(|end| !end.is_empty());
+    let kept = |end: &&str| begins_with_number(end) && is_whole_int(end);
+    let garbled = ends.find(|end| !kept(end));
+    garbled.filter(|_| kind.read(text).is_none()).map(read_as)
+}
+
+/// True for a count that is read as it was meant.
+fn is_kept_count(text: &str) -> bool {
+    let digits = text.trim_end_matches(|letter| "KMGkmg".contains(letter));
+    let shortened = digits.len() < text.len() && digits.parse::<u32>().is_ok();
+    let kept = begins_with_number(text) && !shortened && !is_cut(text);
+    kept && is_whole(text, int(text).into(), kind::size(text))
+}
+
 /// The effect of a value that does not make sense.
 #[expect(clippy::wildcard_enum_match_arm, reason = "most kinds take any text")]
 fn effect(kind: ValueKind, text: &str) -> Option<String> {
@@ -122,27 +138,19 @@ fn effect(kind: ValueKind, text: &str) -> Option<String> {
             }
             _ => Some("read as 1".to_owned()),
         },
-        ValueKind::Count | ValueKind::PacingBytes => {
-            let digits = text.trim_end_matches(|letter| "KMGkmg".contains(letter));
-            let shortened = digits.len() < text.len() && digits.parse::<u32>().is_ok();
-            let kept = begins_with_number(text) && !shortened && !is_cut(text);
-            let kept = kept && is_whole(text, int(text).into(), kind::size(text));
-            unless(kept, &read_as(text))
-        }
-        ValueKind::CpusOfEnds => {
-            let mut ends = text.split([',', ':']).filter(|end| !end.is_empty());
-            let kept = |end: &&str| begins_with_number(end) && is_whole_int(end);
-            let garbled = ends.find(|end| !kept(end));
-            garbled.filter(|_| kind.read(text).is_none()).map(read_as)
-        }
+        ValueKind::Count | ValueKind::PacingBytes => unless(is_kept_count(text), &read_as(text)),
+        ValueKind::CpusOfEnds => cpus_effect(kind, text),
         ValueKind::Confidence => confidence_effect(text),
         ValueKind::Within(_, most) if c_number(text).is_some_and(|number| number > most) => {
             Some(format!("read as {most}"))
         }
-        ValueKind::Size | ValueKind::SizeOrDefault | ValueKind::Length if is_cut_size(text) => {
-            Some(format!("read as {}", size(text)))
-        }
-        ValueKind::Integer | ValueKind::WholeSeconds if is_cut_size(text) => {
+        ValueKind::Size
+        | ValueKind::SizeOrDefault
+        | ValueKind::Length
+        | ValueKind::Integer
+        | ValueKind::WholeSeconds
+            if is_cut_size(text) =>
+        {
             Some(format!("read as {}", size(text)))
         }
         ValueKind::Size | ValueKind::SizeOrDefault | ValueKind::Length

@@ -270,14 +270,8 @@ impl<'a> TestRun<'a> {
             None => {}
         }
         let family = hosts.remote.family();
-        let failed = |error: EngineError| {
-            if error.operation == Operation::Bind && plan.transport.is_inet() {
-                let at = socket_address(&hosts.local, hosts.local.port);
-                return Failure::failed(way_out::binding_data(at, &error.error));
-            }
-            failure::engine(&error, plan.transport, family)
-        };
-        let mut end = TestEnd::<NetperfProgram>::prepare(self.job(&hosts)?).map_err(failed)?;
+        let mut end = TestEnd::<NetperfProgram>::prepare(self.job(&hosts)?)
+            .map_err(|error| unprepared(&error, plan, &hosts))?;
         let local = *end.setup();
         // In front of the request: netserver waits only seconds for the data.
         wait(plan.wait);
@@ -444,4 +438,13 @@ fn iteration(ran: EndReport, remote: Option<EndResult>, one_way: Option<OneWay>)
 /// The pause before the traffic, which a signal ends.
 fn wait(pause: Duration) {
     let _is_over = clock::sleep_until(clock::now().plus(pause));
+}
+
+/// The failure of an end that could not be prepared.
+fn unprepared(error: &EngineError, plan: &TestPlan, hosts: &Hosts) -> Failure {
+    if error.operation == Operation::Bind && plan.transport.is_inet() {
+        let at = socket_address(&hosts.local, hosts.local.port);
+        return Failure::failed(way_out::binding_data(at, &error.error));
+    }
+    failure::engine(error, plan.transport, hosts.remote.family())
 }

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::process::ExitCode;
 
 use netperf_cli::CompareArgs;
-use netperf_comparison::{Comparisons, Design, Incomparable, Judgement, Set, Wish};
+use netperf_comparison::{Comparisons, Design, Incomparable, Judgement, Set, Wish, in_turn};
 use netperf_program::output::{Failure, INVALID, columns, err, out};
 
 use super::{campaign, files, itself, verdict};
@@ -68,7 +68,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
         })
     };
     let sets = [set(&args.first, &first)?, set(&args.second, &second)?];
-    let design = if args.paired {
+    let design = if args.paired || in_turn(&sets[0], &sets[1]) {
         Design::Paired
     } else {
         Design::Apart

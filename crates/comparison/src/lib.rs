@@ -16,4 +16,4 @@ pub use netperf_stats::compare::{Design, Judgement, fewest};
 pub use several::Comparisons;
 pub use summary::RunSummary;
 pub use text::{Letters, percent};
-pub use verdicts::verdicts;
+pub use verdicts::{in_turn, verdicts};

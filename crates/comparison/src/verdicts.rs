@@ -113,7 +113,8 @@ fn of_kind(kind: &[&Set], wish: Wish) -> Vec<ReportedVerdict> {
 
 /// Returns true for two sets or more runs each that were made in turn, as `netperf run` makes them:
 /// its verdict on them is one on pairs.
-fn in_turn(first: &Set, second: &Set) -> bool {
+#[must_use]
+pub fn in_turn(first: &Set, second: &Set) -> bool {
     let started =
         |set: &Set| -> Option<Vec<f64>> { set.runs.iter().map(|run| run.started).collect() };
     let (Some(first), Some(second)) = (started(first), started(second)) else {

@@ -19,9 +19,9 @@ const GAUGE: usize = 30;
 
 /// A value over the intervals of a phase.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Trail(Vec<f64>);
+struct ValueTrail(Vec<f64>);
 
-impl Trail {
+impl ValueTrail {
     fn now(&self) -> Option<f64> {
         self.0.last().copied()
     }
@@ -44,7 +44,7 @@ impl Trail {
 #[derive(Clone, Debug, Default, PartialEq)]
 struct RateTrail {
     classes: BTreeMap<ServiceClass, f64>,
-    sums: Trail,
+    sums: ValueTrail,
 }
 
 impl RateTrail {
@@ -65,14 +65,14 @@ struct PhaseTrail {
     down: RateTrail,
     up: RateTrail,
     /// Datagrams that were sent, bits per second.
-    datagrams: Trail,
+    datagrams: ValueTrail,
     /// The median round trip of an interval by class, seconds.
-    p50: BTreeMap<ServiceClass, Trail>,
+    p50: BTreeMap<ServiceClass, ValueTrail>,
 }
 
 impl PhaseTrail {
     /// Names and rates of the rows of a phase.
-    fn rows(&self, phase: CheckPhase) -> Vec<(&'static str, Option<&Trail>)> {
+    fn rows(&self, phase: CheckPhase) -> Vec<(&'static str, Option<&ValueTrail>)> {
         let (down, up) = (Some(&self.down.sums), Some(&self.up.sums));
         match phase {
             CheckPhase::Idle => vec![("idle", None)],
@@ -84,7 +84,7 @@ impl PhaseTrail {
     }
 
     /// The round trips of the first class.
-    fn round_trips(&self) -> Option<&Trail> {
+    fn round_trips(&self) -> Option<&ValueTrail> {
         self.p50.values().next()
     }
 }
@@ -146,7 +146,7 @@ impl CheckProgress {
             trail.up.sums.now().map(|bits| format!("up {}", rate(bits))),
             trail
                 .round_trips()
-                .and_then(Trail::now)
+                .and_then(ValueTrail::now)
                 .map(|seconds| format!("P50 {}", time(seconds))),
         ];
         let line = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
@@ -188,10 +188,10 @@ impl CheckProgress {
             let mark = if is_current { "> " } else { "  " };
             let mut round_trips = trail.round_trips();
             for (name, rates) in trail.rows(*phase) {
-                let over = |trail: Option<&Trail>| {
+                let over = |trail: Option<&ValueTrail>| {
                     trail.map_or_else(String::new, |trail| trail.bars(look.unicode))
                 };
-                let value = |trail: Option<&Trail>| trail?.value(!is_current);
+                let value = |trail: Option<&ValueTrail>| trail?.value(!is_current);
                 let p50 = round_trips.take();
                 rows.push(vec![
                     format!("{mark}{name}"),

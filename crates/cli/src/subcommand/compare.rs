@@ -43,7 +43,10 @@ static COMPARE_OPTIONS: &[Opt] = &[
     Opt::named("paired", Group::Statistics)
         .flag(|a| a.paired = true)
         .help("compare the runs in pairs, in the order of their names")
-        .more("For runs that alternated: drift affects both runs of a pair."),
+        .more(
+            "For runs that alternated: drift affects both runs of a pair. Default if their times show \
+             that they alternated, as those of netperf run.",
+        ),
     FALSE_ALARMS,
     MARGIN,
     THRESHOLD,

@@ -423,6 +423,16 @@ fn two_configurations_run_in_turn_and_are_kept() {
         "{}",
         found.account()
     );
+    // So does a comparison of them, which were made in turn.
+    let [a, b] =
+        ["a", "b"].map(|side| ["001", "002"].map(|number| format!("runs/{side}-{number}.json")));
+    let compared = netperf(&scratch, &["compare", &a[0], &a[1], "vs", &b[0], &b[1]]);
+    assert_eq!(
+        needs(&found.stdout),
+        needs(&compared.stdout),
+        "{}",
+        compared.account()
+    );
     let runs = scratch.path().join("runs");
     for name in ["a-001.json", "b-001.json", "a-002.json", "b-002.json"] {
         assert!(runs.join(name).is_file(), "{name}");

@@ -18,13 +18,31 @@ const SPARE: usize = 8;
 /// Stack of a session, bytes.
 const STACK: u64 = 192 << 10;
 
+/// Number of descriptors below a limit, besides the standard streams, that the starter of netserver
+/// left open; 0 where /proc does not tell.
+fn inherited(limit: u64) -> u64 {
+    let Ok(open) = std::fs::read_dir("/proc/self/fd") else {
+        return 0;
+    };
+    let number =
+        |entry: io::Result<std::fs::DirEntry>| entry.ok()?.file_name().to_str()?.parse().ok();
+    let numbers: Vec<u64> = open.filter_map(number).collect();
+    let taken = numbers
+        .iter()
+        .filter(|number| (3..limit).contains(*number))
+        .count();
+    // The folder itself is open meanwhile.
+    u64::try_from(taken).unwrap_or(0).saturating_sub(1)
+}
+
 /// Checks the limits that no session may be without.
 pub(super) fn check(args: &ServerArgs) -> Result<(), Failure> {
-    let descriptors = if args.no_fork {
+    let own = if args.no_fork {
         OF_LISTENER
     } else {
         OF_SESSION
     };
+    let descriptors = own + inherited(limit_now(ResourceLimit::OpenFiles));
     let limits = [
         (ResourceLimit::OpenFiles, "open files", "-n", descriptors, 1),
         (

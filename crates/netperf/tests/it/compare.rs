@@ -369,6 +369,14 @@ fn values_that_make_no_comparison_are_refused_before_the_first_run() {
     }
 }
 
+/// What inconclusive comparisons say about the runs that would decide.
+fn needs(text: &str) -> Vec<String> {
+    let lines = text.lines().filter(|line| line.contains("Inconclusive: "));
+    lines
+        .map(|line| line.rsplit("; ").next().unwrap_or_default().to_owned())
+        .collect()
+}
+
 #[test]
 fn two_configurations_run_in_turn_and_are_kept() {
     let scratch = Scratch::new();
@@ -392,12 +400,6 @@ fn two_configurations_run_in_turn_and_are_kept() {
     let first = found.stderr.lines().next().unwrap_or_default();
     let said = "netperf run: 2 pairs can show no difference: at least 11 are needed";
     assert!(first.starts_with(said), "{}", found.account());
-    let needs = |text: &str| -> Vec<String> {
-        let lines = text.lines().filter(|line| line.contains("Inconclusive: "));
-        lines
-            .map(|line| line.rsplit("; ").next().unwrap_or_default().to_owned())
-            .collect()
-    };
     let report = netperf(
         &scratch,
         &[

@@ -25,7 +25,9 @@ pub(super) fn is_watched(run: &RunCommand) -> bool {
     let bulk = !flow.counts_transactions() && !flow.connects;
     let connected = plan.transport.row().reliable && plan.transport.is_connected();
     let shown = !run.is_classic() || plan.interim.is_some();
-    shown && bulk && connected && (flow.receives || acknowledges(plan))
+    // Many flows and small amounts end one after the other, and few are left in the end.
+    let timed = matches!(plan.limit, Limit::Time(_)) && plan.many.is_none();
+    shown && bulk && connected && timed && (flow.receives || acknowledges(plan))
 }
 
 /// Returns true if the connection tells what has arrived of what netperf sends. What waits in its

@@ -251,7 +251,7 @@ impl ArrivedBytes {
 pub(super) fn live(run: &RunCommand) -> Live {
     let mut live = Live::default();
     let shows = run.plan.interim.is_some() || run.show.live;
-    let shows = shows || (stalls::is_watched(run) && stalls::acknowledges(&run.plan));
+    let shows = shows || (stalls::is_watched(run));
     match acknowledging(&run.plan).filter(|_| shows) {
         Some(flows) if run.plan.many.is_some() => live = live.with_flows(flows),
         Some(_) => live = live.with_tcp(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use netperf_cli::RunCommand;
 use netperf_engine::live::Live;
 use netperf_measure::{clock, sampler};
-use netperf_model::{Limit, TestPlan};
+use netperf_model::Limit;
 
 use super::interim::acknowledging;
 
@@ -17,23 +17,25 @@ const STALL: Duration = Duration::from_millis(500);
 /// So many mean times from one progress to the next are a stall.
 const PAUSES: u32 = 10;
 
-/// Returns true for a run whose connections are watched: data in bulk, and no output of netperf 2.7
-/// without interim results, which has no thread beside the loop.
-pub(super) fn is_watched(run: &RunCommand) -> bool {
+/// Time of a run whose connections are watched: data in bulk, and no output of netperf 2.7 without
+/// interim results, which has no thread beside the loop. Many flows and small amounts end one after
+/// the other, and few are left in the end.
+fn watched_for(run: &RunCommand) -> Option<Duration> {
     let plan = &run.plan;
+    let Limit::Time(time) = plan.limit else {
+        return None;
+    };
     let flow = plan.flow;
-    let bulk = !flow.counts_transactions() && !flow.connects;
+    let bulk = !flow.counts_transactions() && !flow.connects && plan.many.is_none();
     let connected = plan.transport.row().reliable && plan.transport.is_connected();
     let shown = !run.is_classic() || plan.interim.is_some();
-    // Many flows and small amounts end one after the other, and few are left in the end.
-    let timed = matches!(plan.limit, Limit::Time(_)) && plan.many.is_none();
-    shown && bulk && connected && timed && (flow.receives || acknowledges(plan))
+    let known = flow.receives || acknowledging(plan).is_some();
+    (shown && bulk && connected && known).then_some(time)
 }
 
-/// Returns true if the connection tells what has arrived of what netperf sends. What waits in its
-/// buffers is no progress.
-pub(super) fn acknowledges(plan: &TestPlan) -> bool {
-    plan.many.is_none() && acknowledging(plan).is_some()
+/// Returns true for a run whose connections are watched.
+pub(super) fn is_watched(run: &RunCommand) -> bool {
+    watched_for(run).is_some()
 }
 
 /// Progress of a test, and its longest pause.
@@ -83,15 +85,12 @@ pub(super) fn beside<T>(
     kept: &mut Option<Duration>,
     work: impl FnOnce() -> T,
 ) -> T {
-    if !is_watched(run) {
+    let Some(limit) = watched_for(run) else {
         return work();
-    }
-    let limit = match run.plan.limit {
-        Limit::Time(time) => time,
-        Limit::Units(_) | Limit::Messages(_) | Limit::UntilStopped => Duration::MAX,
     };
     let (running, ended) = mpsc::channel::<()>();
-    let acknowledges = acknowledges(&run.plan);
+    // Of what netperf sends, what waits in its buffers is no progress.
+    let acknowledges = acknowledging(&run.plan).is_some();
     let moved = move || {
         let there = live.acknowledged(1).filter(|_| acknowledges);
         (there, live.read().bytes_received)

@@ -3,7 +3,7 @@
 use netperf_stats::compare::{Design, fewest};
 use netperf_web::escape::markdown as escaped;
 use netperf_web::table::{aligned_within, wrapped};
-use netperf_web::unit::Quantity;
+use netperf_web::unit::{NO_BREAK, Quantity};
 
 use crate::compare::{ChangeOutcome, ComparedFigure, Comparison};
 
@@ -53,7 +53,7 @@ impl Comparison {
             };
             let rows: Vec<Vec<String>> = rows.iter().map(of_row).collect();
             let numbers: Vec<usize> = (1..kept.len().saturating_sub(1)).collect();
-            aligned_within(&rows, &numbers, width).replace(TOGETHER, " ")
+            aligned_within(&rows, &numbers, width).replace(NO_BREAK, " ")
         };
         let fits = |table: &str| {
             let widest = table.lines().map(netperf_text::columns::width).max();
@@ -202,9 +202,6 @@ impl ComparedFigure {
     }
 }
 
-/// A blank at which a line does not end (U+00A0).
-const TOGETHER: char = '\u{a0}';
-
 /// The cell of a table in which a number and its unit stay on one line.
 fn joined(cell: &str) -> String {
     let of_number = |word: &str| word.starts_with(|first: char| first.is_ascii_digit());
@@ -213,7 +210,7 @@ fn joined(cell: &str) -> String {
     let mut before = text.clone();
     for word in words {
         let together = word == "%" || before == "(needs" || of_number(&before);
-        text.push(if together { TOGETHER } else { ' ' });
+        text.push_str(if together { NO_BREAK } else { " " });
         text.push_str(word);
         word.clone_into(&mut before);
     }

@@ -51,10 +51,11 @@ impl RateTrail {
     /// Takes the rate of a class in an interval. The first class ends an interval of all.
     fn take(&mut self, class: ServiceClass, bits: f64) {
         self.classes.insert(class, bits);
+        let sum = self.classes.values().sum();
         if self.classes.keys().next() == Some(&class) {
-            self.sums.0.push(self.classes.values().sum());
+            self.sums.0.push(sum);
         } else if let Some(last) = self.sums.0.last_mut() {
-            *last = self.classes.values().sum();
+            *last = sum;
         }
     }
 }

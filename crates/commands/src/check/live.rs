@@ -59,20 +59,17 @@ impl LiveCheck {
     /// Takes in an event of a run.
     pub(super) fn show(&self, role: CheckRole, event: &Value) {
         let interval = &event["interval"];
+        let median = || interval["latency"]["percentiles"][0]["nanoseconds"].as_f64();
         let value = match role {
-            CheckRole::Load(CheckWay::Down, _) => &interval["received_bits_per_second"],
-            CheckRole::Load(CheckWay::Up, _) => &interval["arrived_bits_per_second"],
-            CheckRole::Datagrams => &interval["sent_bits_per_second"],
-            CheckRole::Probe(_) => &interval["latency"]["percentiles"][0]["nanoseconds"],
-            CheckRole::Exchanges => &Value::Null,
-        };
-        let per_second = match role {
-            CheckRole::Probe(_) => 1e9,
-            CheckRole::Load(..) | CheckRole::Datagrams | CheckRole::Exchanges => 1.0,
+            CheckRole::Load(CheckWay::Down, _) => interval["received_bits_per_second"].as_f64(),
+            CheckRole::Load(CheckWay::Up, _) => interval["arrived_bits_per_second"].as_f64(),
+            CheckRole::Datagrams => interval["sent_bits_per_second"].as_f64(),
+            CheckRole::Probe(_) => median().map(|nanoseconds| nanoseconds / 1e9),
+            CheckRole::Exchanges => None,
         };
         self.change(|shown| {
-            if let Some(value) = value.as_f64() {
-                shown.progress.take(role, value / per_second);
+            if let Some(value) = value {
+                shown.progress.take(role, value);
             }
         });
     }
